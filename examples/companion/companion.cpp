@@ -2,6 +2,7 @@
 //
 //   companion                                   build/papers/index.html and a page a document
 //   companion src/norm/cls/iso_bn.cpp:145       what this line computes
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -41,7 +42,12 @@ int main(int argc, char** argv) {
     }
     if (!places.empty()) return 0;
     std::filesystem::create_directories(out);
-    const std::vector<StudyReport> studies = study_reports("build");
+    std::vector<StudyReport> studies;
+    std::error_code none;
+    for (const auto& study : std::filesystem::directory_iterator("build", none))
+      if (study.path().filename().string().starts_with("study"))
+        for (StudyReport& one : study_reports(study.path().string())) studies.push_back(std::move(one));
+    std::ranges::sort(studies, {}, &StudyReport::folder);
     int64_t items = 0;
     for (const Paper& paper : papers) {
       write_file(formatted("{}/{}.html", out, paper.name), paper_page(paper, papers, project, studies, out));

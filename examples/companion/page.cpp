@@ -45,7 +45,7 @@ struct Measured {
 std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies) {
   std::vector<Measured> all;
   for (const StudyReport& s : studies)
-    if (s.is_of(row.paper) && !s.is_old())
+    if (text(s.report["document"], "tag") == row.paper.tag && !s.is_old())
       for (const Json& one : s.report["items"].items())
         if (one["name"].string() == row.item.item && one["status"].string() == "run")
           all.push_back({s.folder, text(s.report, "grid"), one});
@@ -87,7 +87,7 @@ std::string printed_and_measured(const Row& row, const std::vector<Measured>& ru
 std::string found(const Paper& paper, const std::vector<StudyReport>& studies) {
   std::string html;
   for (const StudyReport& s : studies) {
-    if (!s.is_of(paper)) continue;
+    if (text(s.report["document"], "tag") != paper.tag) continue;
     std::map<std::string, int> words;
     std::string all;
     if (s.is_old()) all = "its report.json is of an older form, and is not shown; make study makes it again";
@@ -191,21 +191,6 @@ std::string navigation(const Paper& paper, const std::vector<Paper>& all) {
 }
 
 }  // namespace
-
-bool StudyReport::is_of(const Paper& paper) const { return text(report["document"], "tag") == paper.tag; }
-bool StudyReport::is_old() const { return report.get("form", 0) != report_form; }
-
-std::vector<StudyReport> study_reports(const std::string& build) {
-  std::vector<StudyReport> all;
-  std::error_code none;
-  for (const auto& study : fs::directory_iterator(build, none))
-    if (study.path().filename().string().starts_with("study"))
-      for (const auto& one : fs::directory_iterator(study.path(), none))
-        if (const std::string file = one.path().string() + "/report.json"; fs::exists(file))
-          all.push_back({one.path().string(), Json::load(file)});
-  std::ranges::sort(all, {}, &StudyReport::folder);
-  return all;
-}
 
 std::string paper_page(const Paper& paper, const std::vector<Paper>& all, const Project& project,
                        const std::vector<StudyReport>& studies, const std::string& folder) {

@@ -2,18 +2,9 @@
 #pragma once
 
 #include "companion/project.h"
+#include "report/report.h"
 
 namespace minbert {
-
-// What a study left: its folder, and report.json.
-struct StudyReport {
-  std::string folder;
-  Json report;
-  bool is_of(const Paper& paper) const;
-  bool is_old() const;                              // of an older form
-};
-// All below build/study*, of this form or of an older one.
-std::vector<StudyReport> study_reports(const std::string& build);
 
 // The page of a document, for a file in FOLDER: links lead from there to the sources and the studies.
 std::string paper_page(const Paper& paper, const std::vector<Paper>& all, const Project& project,

@@ -4,21 +4,12 @@
 #include <optional>
 #include <set>
 
+#include "report/mathml.h"
 #include "report/paper.h"
 
 namespace minbert {
 
 bool in_word(char c);                               // a letter, a digit or _
-
-// A node of MathML: <mi>γ</mi> is {"mi", "γ"}.
-struct Math {
-  std::string name, attributes, text;
-  std::vector<Math> parts;
-  // As a letter: "γ_t" of <msub>, "h^l" of <msup>, "x̂" of <mover>, "ρ_ij"; "" for what can be none.
-  std::string letter() const;
-};
-Math math_of(const std::string& mathml);            // parts: what stands in a line
-std::string text_of(const Math& math);              // "(x - μ) / √(σ² + ε)"
 
 class Ties {
  public:

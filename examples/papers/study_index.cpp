@@ -2,7 +2,6 @@
 // FOLDER/*/report.json.
 //
 //   study_index build/study
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -25,17 +24,11 @@ int main(int argc, char** argv) {
     for (const std::string& folder : folders) {
       MB_CHECK(std::filesystem::is_directory(folder),
                "{}: there is no such folder; make study writes build/study", folder);
-      std::vector<std::pair<std::string, Json>> reports;
-      for (const auto& entry : std::filesystem::directory_iterator(folder))
-        if (const std::string file = entry.path().string() + "/report.json";
-            std::filesystem::exists(file))
-          reports.push_back({entry.path().filename().string(), Json::load(file)});
+      const std::vector<StudyReport> reports = study_reports(folder);
       MB_CHECK(!reports.empty(),
                "{}: no folder in it has a report.json; {} --out {}/isotropy writes one", folder,
                command_of("isotropy"), shell_word(folder));
-      std::sort(reports.begin(), reports.end(),
-                [](const auto& a, const auto& b) { return a.first < b.first; });
-      write_file(folder + "/index.html", index_html(reports));
+      write_file(folder + "/index.html", index_html(reports, folder));
       std::cout << folder << "/index.html\n";
     }
     return 0;

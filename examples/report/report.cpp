@@ -441,10 +441,20 @@ std::string report_html(const Json& report, const std::string& folder) {
           heading("environment", "Environment") + facts(report["environment"]));
 }
 
-std::string index_html(const std::vector<std::pair<std::string, Json>>& reports) {
+std::vector<StudyReport> study_reports(const std::string& folder) {
+  std::vector<StudyReport> all;
+  std::error_code none;
+  for (const auto& one : std::filesystem::directory_iterator(folder, none))
+    if (const std::string file = one.path().string() + "/report.json"; std::filesystem::exists(file))
+      all.push_back({one.path().string(), Json::load(file)});
+  std::ranges::sort(all, {}, &StudyReport::folder);
+  return all;
+}
+
+std::string index_html(const std::vector<StudyReport>& reports, const std::string& folder) {
   std::string body = "<h1>Studies</h1>\n";
-  for (const auto& [folder, report] : reports) {
-    const std::string link = address((std::filesystem::path(folder) / "report.html").string());
+  for (const auto& [of_study, report] : reports) {
+    const std::string link = address(std::filesystem::proximate(of_study + "/report.html", folder).string());
     body += formatted("<h2><a href=\"{}\">{}</a></h2>\n", link, text(report["document"], "title")) +
             about(report["document"]) + grid(report) + contents(report, link);
   }

@@ -33,9 +33,18 @@ inline constexpr int report_form = 2;               // one more whenever its key
 // One report. Figures stand in the page, from FOLDER/FILE.svg.
 std::string report_html(const Json& report, const std::string& folder);
 
-// Several reports, each with its folder relative to this page: every document's items with their
-// verdicts, linked to FOLDER/report.html.
-std::string index_html(const std::vector<std::pair<std::string, Json>>& reports);
+// What a study left: its folder, and report.json.
+struct StudyReport {
+  std::string folder;
+  Json report;
+  bool is_old() const { return report.get("form", 0) != report_form; }
+};
+// Of FOLDER/*/report.json, by the folders' names.
+std::vector<StudyReport> study_reports(const std::string& folder);
+
+// A page in `folder` that lists reports in it: every document's items with their verdicts, linked to
+// FOLDER/report.html.
+std::string index_html(const std::vector<StudyReport>& reports, const std::string& folder);
 
 // Parts of these pages for others: the tables of an item, its figures of less than 100 kB for a page in
 // another folder, a verdict as a chip, and the style of all.

@@ -165,7 +165,7 @@ TEST_CASE("companion: a study's verdicts stand beside the claims; a report of an
   const std::string page = paper_page(isobn, all, project(), {{"build/study/isotropy", report}}, "build/papers");
   CHECK(contains(page, "build/study/isotropy: six of six"));
   CHECK(contains(page, "a title of a table"));
-  CHECK(contains(page, "href=\"../study/isotropy/report.html\""));
+  CHECK(contains(page, "href=\"../study/isotropy/report.html#tab2\""));
   report.set("form", 1);
   const std::string old = paper_page(isobn, all, project(), {{"build/study/isotropy", report}}, "build/papers");
   CHECK(contains(old, "build/study/isotropy, six seeds: its report.json is of an older form"));

@@ -161,7 +161,7 @@ TEST_CASE(
   CHECK(contains(contents, "<p>Norms help.</p>"));
   CHECK(contains(contents, "<mfrac><mn>1</mn><mi>x</mi></mfrac></math>"));
   CHECK(contains(contents, "[Paper eq1] <code>src/norm.cpp:12 forward</code>"));
-  const std::string index = index_html({{"glue/a b", sample()}});
+  const std::string index = index_html({{"glue/a b", sample()}}, "");
   CHECK(contains(index, "<a href=\"glue/a%20b/report.html\">A document</a>"));
   CHECK(contains(index, "<a href=\"glue/a%20b/report.html#tab2\">[Paper tab2] Scores</a>"));
   CHECK(contains(index, "<a href=\"glue/a%20b/report.html#tab2-claim-1\">sec.4 It helps by 1.9.</a>"));
@@ -177,7 +177,7 @@ TEST_CASE(
   const Json hostile = with_texts(
       sample(), "\"><script>alert(1)</script>'<img src=x onerror=a>&amp; javascript:a {}");
   for (const std::string& page :
-       {report_html(hostile, folder.path("")), index_html({{"javascript:x\"><b>", hostile}})}) {
+       {report_html(hostile, folder.path("")), index_html({{"javascript:x\"><b>", hostile}}, "")}) {
     CHECK(
         times(
             page,
