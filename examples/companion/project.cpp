@@ -221,7 +221,8 @@ void Project::complain_of_letters(const Paper& paper, Names& all) const {
       bool found = false;
       for (const PaperItem& item : paper.items)
         if (letter.in.empty() || std::ranges::count(letter.in, item.tag))
-          for (const Definition& d : definitions(item)) found |= has_word(d.quote.text, name);
+          for (const auto& shown : {definitions(item), plain_twins(paper.tag, item.tag)})
+            for (const Definition& d : shown) found |= has_word(d.quote.text, name);
       if (!found)
         all.push_back(formatted("{}: the letter {} has the name {}, which stands in no definition that an item names; "
                                 "write what it is called there", paper.file, letter.letter, name));

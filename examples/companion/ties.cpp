@@ -42,9 +42,10 @@ Ties::Row Ties::row_of_name(const std::string& identifier) const {
   return {};
 }
 
+// What is no identifier, as x̂ or h^l, is a letter here, too.
 Ties::Row Ties::of_code(const std::string& word) const {
   const Row named = row_of_name(word);
-  return named || in_word(word[0]) ? named : row(word);
+  return named || std::ranges::all_of(word, in_word) ? named : row(word);
 }
 
 // ---- Sentences and code

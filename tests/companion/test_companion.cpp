@@ -124,6 +124,8 @@ TEST_CASE("companion: MathML as letters and as text") {
   CHECK(contains(ties.equation(eq4),
                  gamma_t.substr(2, gamma_t.size() - 3) + " tabindex=\"0\"><mi>γ</mi><mi>t</mi></msub>"));
   CHECK(ties.sentence("a < b") == "a &lt; b");
+  const Paper ta("task-adaptation");
+  CHECK(contains(Ties(ta, "sec.3.1").code("// y - y\u0302"), ">y\u0302</b>"));      // in a comment, whatever its names
 }
 
 TEST_CASE("companion: a page has equation, code with its own lines lit, twin, test, commands and claims of each item") {
