@@ -24,10 +24,10 @@ void print(const char* what, const Tensor& t) {
   std::cout << '\n';
 }
 
-// The equations as they stand in the paper [CLN eq.1-3].
+// The equations as they stand in the paper.
 Tensor composed(const Tensor& x, const Tensor& gamma, const Tensor& beta) {
-  const Tensor mu = mean_rows(x), sigma2 = mean_rows(square(x - mu));
-  return (x - mu) / sqrt(sigma2 + eps) * gamma + beta;
+  const Tensor mu = mean_rows(x), sigma2 = mean_rows(square(x - mu));            // [CLN eq.2-3]
+  return (x - mu) / sqrt(sigma2 + eps) * gamma + beta;                           // [CLN eq.1]
 }
 
 // dL/dx of L = sum(dy * f(x)), by the tape.

@@ -85,7 +85,7 @@ TEST_CASE("cls norm: the closed-form gradients of the last two layers are autogr
   std::vector<real> dh(size_t(H), 0), dWc, dhl(size_t(H), 0), dWf, inner;           // dL/d(W_f h^l + b_f) is `inner`
   for (int64_t c = 0; c < C; ++c)
     for (int64_t i = 0; i < H; ++i) {
-      const real error = y.data()[c] - real(c == 1);                               // y - ŷ
+      const real error = y.data()[c] - real(c == 1);                               // y - ŷ
       dh[size_t(i)] += error * Wc.data()[c * H + i];
       dWc.push_back(error * h.data()[i]);
     }
@@ -102,8 +102,8 @@ TEST_CASE("cls norm: the closed-form gradients of the last two layers are autogr
 }
 
 TEST_CASE("cls norm: a useless large feature outweighs a telling small one, until z scales both [TA sec.3.1]") {
-  // h_1 uniform on [0,1]; h_2 = 0.01 (y - ŷ), up to its sign all there is to know. All logits are 0 at first, and two
-  // sentences in three are of class 0, so that E[y-ŷ] is not 0: E|dL/dW_c1| = 0.5 E(y-ŷ), E|dL/dW_c2| = 0.01 E(y-ŷ)².
+  // h_1 uniform on [0,1]; h_2 = 0.01 (y - ŷ), up to its sign all there is to know. All logits are 0 at first, and two
+  // sentences in three are of class 0: E[y-ŷ] is not 0, and E|dL/dW_c1| = 0.5 E(y-ŷ), E|dL/dW_c2| = 0.01 E(y-ŷ)².
   const int64_t N = 600;
   const Tensor noise = uniform("noise", {N}, 0, 1);
   std::vector<real> x;
@@ -120,8 +120,8 @@ TEST_CASE("cls norm: a useless large feature outweighs a telling small one, unti
     return Wc.grad().values();
   };
   const std::vector<real> plain = gradient(h), z = gradient((*fitted("z", 2, h))(h));
-  CHECK(std::abs(plain[2]) == doctest::Approx(0.5 / 6).epsilon(0.1));              // E(y-ŷ) = 1/6
-  CHECK(std::abs(plain[3]) == doctest::Approx(0.01 / 4).epsilon(0.01));            // E(y-ŷ)² = 1/4
+  CHECK(std::abs(plain[2]) == doctest::Approx(0.5 / 6).epsilon(0.1));              // E(y-ŷ) = 1/6
+  CHECK(std::abs(plain[3]) == doctest::Approx(0.01 / 4).epsilon(0.01));            // E(y-ŷ)² = 1/4
   CHECK(std::abs(plain[2]) > 20 * std::abs(plain[3]));
   CHECK(std::abs(z[3]) > 5 * std::abs(z[2]));
 }

@@ -1,7 +1,7 @@
 // Each document beside its code: pages woven from data/papers, the sources, and what a study left.
 //
 //   companion                                   build/papers/index.html and a page a document
-//   companion src/norm/cls/iso_bn.cpp:145       what this line computes
+//   companion src/norm/cls/iso_bn.cpp:146       what this line computes
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   line.option("--out", out, "folder of the pages");
   line.closing("Writes OUT/index.html and a page a document. Ends with status 1 where data/papers and the sources do "
                "not fit each other, and says what to do.",
-               {"", "src/norm/cls/iso_bn.cpp:145"});
+               {"", "src/norm/cls/iso_bn.cpp:146"});
   line.parse(argc, argv, "--out build/papers");
   return run_program("companion", [&] {
     std::vector<Paper> papers;
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
     for (const std::string& place : places) {
       const size_t colon = place.rfind(':');
       const auto number = number_in(colon == place.npos ? "" : place.substr(colon + 1));
-      MB_CHECK(number && *number >= 1, "{}: expected FILE:LINE, as src/norm/cls/iso_bn.cpp:145", place);
+      MB_CHECK(number && *number >= 1, "{}: expected FILE:LINE, as src/norm/cls/iso_bn.cpp:146", place);
       namespace fs = std::filesystem;
       const fs::path root = fs::absolute(shipped("data")).parent_path();
       const std::string file = place.substr(0, colon), whole = fs::exists(file) ? file : (root / file).string();

@@ -204,7 +204,7 @@ BertConfig BertConfig::named(const std::string& name) {
   c.hidden_act = "relu";
   c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
   c.embeddings_norm = EmbeddingsNorm::none;
-  c.initialisation = Initialisation::xavier_kaiming;
+  c.initialisation = Initialisation::xavier_kaiming;                          // [NT init]
   return c;
 }
 

@@ -73,7 +73,8 @@ double normal(Random& r, double, double, double range) { return range * r.trunca
 double uniform(Random& r, double, double, double range) { return range * (2 * r.uniform() - 1); }
 // U(-b, b), b = √(6/(in+out))                                  Glorot & Bengio 2010, eq. 16
 double xavier(Random& r, double in, double out, double) {
-  return std::sqrt(6 / (in + out)) * (2 * r.uniform() - 1);
+  const double b = std::sqrt(6 / (in + out));
+  return b * (2 * r.uniform() - 1);
 }
 // N(0, √(2/in))                                                He et al. 2015, eq. 10
 double kaiming(Random& r, double in, double, double) { return std::sqrt(2 / in) * r.normal(); }
@@ -91,7 +92,7 @@ Draw draw_of(Initialisation initialisation, bool beside_relu) {
 
 }  // namespace
 
-// Each row of a matrix is drawn from its own stream: in parallel, whatever the number of threads.
+// Each row of a matrix is drawn from its own stream: the same for any number of threads.
 void Parameters::initialise(const Parameter& p) const {
   if (p.init == Init::zeros || p.init == Init::ones)
     return fill(p.value, p.init == Init::ones ? real(1) : real(0));

@@ -62,7 +62,7 @@ struct Sgd {
   static constexpr bool has_v = false;
   HD static Weight step(const OptimizedParameter& o, const Weight& e, real g) {
     const real b = o.momentum * e.m + g + o.decay * e.p;
-    return {e.p - o.lr * b, b, 0};
+    return {e.p - o.lr * b, b, 0};                                         // [NT training]
   }
 };
 
@@ -245,7 +245,7 @@ double schedule_factor(Schedule schedule, int64_t step, int64_t steps, double wa
   const double warmup = std::floor(warmup_fraction * double(steps)), k = double(step);
   if (k < warmup) return (k + 1) / (warmup + 1);
   if (schedule == Schedule::constant) return 1;
-  return (double(steps) - k) / std::max(1.0, double(steps) - warmup);
+  return (double(steps) - k) / std::max(1.0, double(steps) - warmup);               // [TA sec.5.1]
 }
 
 }  // namespace minbert

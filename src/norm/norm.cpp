@@ -120,7 +120,8 @@ void Norm::finish_fit() { fail("this normalization takes no statistics from a se
 
 void Norm::move_average(const Tensor& average, const Tensor& now, double momentum) {
   const NoGrad constants;
-  copy_or_add((1 - momentum) * average + momentum * now, average, false);
+  const Tensor moved = (1 - momentum) * average + momentum * now;  // [IsoBN alg.1] [NT norm.batch]
+  copy_or_add(moved, average, false);
 }
 
 AffineNorm::AffineNorm(const NormOptions& o)

@@ -23,17 +23,17 @@
 namespace minbert {
 namespace {
 
-// mu [CLN eq.2] and sigma2 [CLN eq.3] of a row x, and its y [CLN eq.1]
+// Of a row x: mu, sigma2 and y.
 struct LayerNormForward {
   real eps;
   template <class Team>
   HD void operator()(Team team, int H, const real* x, const real* weight, const real* bias,
                      real* y, real* mean, real* rstd) const {
-    const real mu = mean_of_row(team, H, x);
+    const real mu = mean_of_row(team, H, x);                       // [CLN eq.2] [LN-PEFT eq.3]
     const auto squared = [=](int i) { return (x[i] - mu) * (x[i] - mu); };
-    const real sigma2 = team.sum(H, squared) / real(H);
+    const real sigma2 = team.sum(H, squared) / real(H);            // [CLN eq.3] [LN-PEFT eq.3]
     const real r = 1 / std::sqrt(nan_if_infinite(sigma2 + eps));
-    team.each(H, [=](int i) { y[i] = (x[i] - mu) * r * weight[i] + bias[i]; });
+    team.each(H, [=](int i) { y[i] = (x[i] - mu) * r * weight[i] + bias[i]; });      // [CLN eq.1]
     team.each(1, [=](int) {                                              // kept for the backward
       *mean = mu;
       *rstd = r;
@@ -63,7 +63,7 @@ struct WeightGradient {                             // of one row
 
 }  // namespace
 
-// Conditional: row t of x takes row group[t] of weight, γ + γ_t, and of bias, β + β_t   [CLN eq.4]
+// Conditional: row r of x takes row group[r] of weight, γ + γ_t, and of bias, β + β_t.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps,
                   const Indices& group) {
   const int64_t T = x.rows(), H = x.cols(), G = group ? weight.rows() : 1;
@@ -77,7 +77,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 
   const Tensor y(x.shape(), x.device()), mean({T, 1}, x.device()), rstd({T, 1}, x.device());
   launch_rows(x, LayerNormForward{real(eps)}, x, Grouped{weight, group}, Grouped{bias, group}, y,
-              mean, rstd);
+              mean, rstd);                                         // [CLN eq.4]
   return record("layer_norm", y, {x, weight, bias}, [=](const Tensor& dy, Grads& g) {
     g(0, [&](Sink dx) {
       launch_rows(x, LayerNormBackward{}, x, dy, Grouped{weight, group}, mean, rstd, dx);

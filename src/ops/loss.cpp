@@ -25,13 +25,12 @@ Tensor mean_of(const Tensor& losses) {
 }
 
 // L = -1/B sum_b log p_b[label_b],  p = softmax(logits)   dL/dlogit_bc = (p_bc - [c = label_b]) / B
-// [CLN losses]
 struct CrossEntropy {
   template <class Team>
   HD void operator()(Team team, int classes, const real* logits, int32_t label, real* p,
                      real* loss) const {
     const auto logit = [=](int i) { return logits[i]; };
-    const real l = cross_entropy_row(team, classes, logit, label, p);
+    const real l = cross_entropy_row(team, classes, logit, label, p);               // [CLN losses]
     team.each(1, [=](int) { *loss = l; });
   }
 };
@@ -49,17 +48,16 @@ struct CrossEntropyBackward {
 
 // l = -t log s(x) - (1-t) log(1-s(x)), s the sigmoid;   dl/dx = s(x) - t          dl/dt = -x
 // without overflow: l = max(x,0) - x t + log(1 + exp(-|x|))
-// [CLN losses]
 struct BinaryCrossEntropy {
   HD static real f(real x, real t) {
-    return (x > 0 ? x : real(0)) - x * t + std::log1p(std::exp(x > 0 ? -x : x));
+    return (x > 0 ? x : real(0)) - x * t + std::log1p(std::exp(x > 0 ? -x : x));    // [CLN losses]
   }
   HD static real da(real x, real t) { return 1 / (1 + std::exp(-x)) - t; }
   HD static real db(real x, real) { return -x; }
 };
-// l = (x-t)^2               dl/dx = 2 (x-t)          dl/dt = 2 (t-x)          [CLN losses]
+// l = (x-t)^2               dl/dx = 2 (x-t)          dl/dt = 2 (t-x)
 struct SquaredError {
-  HD static real f(real x, real t) { return (x - t) * (x - t); }
+  HD static real f(real x, real t) { return (x - t) * (x - t); }                    // [CLN losses]
   HD static real da(real x, real t) { return 2 * (x - t); }
   HD static real db(real x, real t) { return 2 * (t - x); }
 };

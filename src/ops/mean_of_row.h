@@ -9,7 +9,7 @@ namespace minbert {
 // otherwise gives -0.98 instead of 0.
 template <class Team>
 HD real mean_of_row(Team team, int n, const real* x) {
-  const real mu = team.sum(n, [=](int i) { return x[i]; }) / real(n);
+  const real mu = team.sum(n, [=](int i) { return x[i]; }) / real(n);  // [CLN eq.2] [LN-PEFT eq.3]
   return mu + team.sum(n, [=](int i) { return x[i] - mu; }) / real(n);
 }
 

@@ -22,7 +22,7 @@ HD real cross_entropy_row(Team team, int n, X x, int label, real* p) {
   const real s = team.sum(n, [=](int i) { return p[i] = std::exp(x(i) - m); });
   const real inverse = 1 / s;
   team.each(n, [=](int i) { p[i] *= inverse; });
-  return std::log(s) - (x_label - m);
+  return std::log(s) - (x_label - m);               // [CLN losses]
 }
 
 }  // namespace minbert

@@ -24,26 +24,26 @@ size_t side(const std::vector<double>& matrix) {
 
 }  // namespace
 
-// EV_k for k = 1 .. H. The eigenvalues of Σ are λ²/N, and N stands in both sums                 [IsoBN eq.9]
+// EV_k for k = 1 .. H. The eigenvalues of Σ are λ²/N, and N stands in both sums.
 std::vector<double> explained_variance(std::vector<double> Sigma) {
   const int H = int(side(Sigma));
   std::vector<double> squares = symmetric_eigen(std::move(Sigma), H, false).values, ev;
   std::reverse(squares.begin(), squares.end());
   double sum = 0;
-  for (const double s : squares) ev.push_back(sum += std::max(0.0, s));
+  for (const double s : squares) ev.push_back(sum += std::max(0.0, s));                          // [IsoBN eq.9]
   MB_CHECK(sum > 0, "explained_variance: all rows are equal, there is no variance to explain");
-  for (double& e : ev) e /= sum;
+  for (double& e : ev) e /= sum;                                                                 // [IsoBN eq.9]
   return ev;
 }
 
-// ρ_ij = Σ_ij / (σ_i σ_j)                                                                      [IsoBN sec.2.2]
+// ρ_ij = Σ_ij / (σ_i σ_j)
 std::vector<double> pearson_matrix(std::vector<double> Sigma) {
   const size_t H = side(Sigma);
   std::vector<double> sigma(H);
   for (size_t i = 0; i < H; ++i) sigma[i] = std::sqrt(Sigma[i * H + i]);
   for (size_t k = 0; k < Sigma.size(); ++k) {
     const double both = sigma[k / H] * sigma[k % H];
-    Sigma[k] = both == 0 ? 0 : Sigma[k] / both;
+    Sigma[k] = both == 0 ? 0 : Sigma[k] / both;                                                  // [IsoBN sec.2.2]
   }
   return Sigma;
 }

@@ -58,7 +58,7 @@ Json changes(const Parameters& before, const Parameters& after) {
     const std::vector<real> pre = before.value(p.name).values(), fine = p.value.values();
     for (size_t i = 0; i < fine.size(); ++i) {
       change.n += 1;
-      change.L0 += fine[i] != pre[i];
+      change.L0 += fine[i] != pre[i];                                                 // [LN-PEFT eq.6]
       change.L1 += std::abs(double(fine[i]) - double(pre[i]));                        // [LN-PEFT eq.6]
     }
   }

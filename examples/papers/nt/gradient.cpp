@@ -73,8 +73,7 @@ GradientWalk walk_gradient(NtModel& model, const Batch& batch, const Indices& cl
     const auto F = [&](const Tensor& u) { return chain.F(k, u); };
     if (chain.post) {
       const Tensor y_k = x_k.detach() + chain.F(k, x_k.detach());
-      // g ← g ∂N(y_k)/∂y_k                                                                   [NT gradient]
-      g = vector_jacobian([&](const Tensor& y) { return chain.N(k, y); }, y_k, g);
+      g = vector_jacobian([&](const Tensor& y) { return chain.N(k, y); }, y_k, g);  // g ∂N(y_k)/∂y_k  [NT gradient]
       walk.factors.push_back({k, "norm", norm_of(g)});
       g = g + vector_jacobian(F, x_k, g);               // g ← g (1 + ∂F(x_k)/∂x_k)           [NT gradient]
       walk.factors.push_back({k, "1 + F'", norm_of(g)});

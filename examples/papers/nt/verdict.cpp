@@ -25,7 +25,7 @@ double entropy_of_shares(const std::vector<int64_t>& counts) {
   return entropy;
 }
 
-// The loss falls if m_0 - m_last > 2 s √(1/n_0 + 1/n_last); epochs[0] is the beginning [NT tab.1-6].
+// The loss falls if m_0 - m_last > 2 s √(1/n_0 + 1/n_last); epochs[0] is the beginning.
 Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(!epochs.empty(), "a run without an epoch has no verdict");
   if (std::ranges::any_of(epochs, [](const EpochLoss& e) { return !std::isfinite(e.mean); }))
@@ -36,7 +36,7 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   const double fall = first.mean - last.mean,
                error = std::min(first.deviation, last.deviation) *
                        std::sqrt(1 / double(first.batches) + 1 / double(last.batches));
-  if (!(fall > 2 * error) || last.mean > 2 * entropy) return Convergence::not_converged;
+  if (!(fall > 2 * error) || last.mean > 2 * entropy) return Convergence::not_converged;      // [NT tab.1-6]
   const auto below = [&](const EpochLoss& e) {
     return e.mean < entropy - 2 * e.deviation / std::sqrt(double(e.batches));
   };
@@ -44,6 +44,7 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   return fall < 0.1 * first.mean ? Convergence::slow : Convergence::converged;
 }
 
+// So do slow and flat: the names stand in the order of Convergence.
 bool counts_as_converged(Convergence verdict) { return verdict < Convergence::not_converged; }
 
 namespace {

@@ -13,7 +13,7 @@ void add_squares(const Tensor& gradient, double weight, std::vector<double>& sum
   std::vector<real> room;
   const std::span<const real> g = gradient.on_host(room);
 #pragma omp parallel for simd schedule(static) if (g.size() > 16384)
-  for (size_t i = 0; i < g.size(); ++i) sums[i] += weight * double(g[i]) * double(g[i]);
+  for (size_t i = 0; i < g.size(); ++i) sums[i] += weight * double(g[i]) * double(g[i]);       // [LN-PEFT eq.2]
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace minbert {
 
-// H and p of two groups; equal values share the mean of their ranks [LN-PEFT kruskal-wallis] [LN-PEFT fact.p-values]
+// H and p of two groups; equal values share the mean of their ranks.
 KruskalWallis kruskal_wallis(const std::vector<double>& one, const std::vector<double>& other) {
   MB_CHECK(!one.empty() && !other.empty(),
            "kruskal_wallis: groups of {} and {} values; expected 1 or more", one.size(),
@@ -29,13 +29,13 @@ KruskalWallis kruskal_wallis(const std::vector<double>& one, const std::vector<d
     for (size_t i = begin; i < end; ++i) R[all[i].group] += rank;
     ties += t * t * t - t;
   }
-  const double spread = 1 - ties / (N * N * N - N);
+  const double spread = 1 - ties / (N * N * N - N);                                 // [LN-PEFT kruskal-wallis]
   if (spread <= 0) return {0, 1};
   const double n[2] = {double(one.size()), double(other.size())};
   const double uncorrected =
-      12 / (N * (N + 1)) * (R[0] * R[0] / n[0] + R[1] * R[1] / n[1]) - 3 * (N + 1);
-  const double H = std::max(0.0, uncorrected / spread);
-  const double p = std::erfc(std::sqrt(H / 2));
+      12 / (N * (N + 1)) * (R[0] * R[0] / n[0] + R[1] * R[1] / n[1]) - 3 * (N + 1);  // [LN-PEFT kruskal-wallis]
+  const double H = std::max(0.0, uncorrected / spread);                             // [LN-PEFT kruskal-wallis]
+  const double p = std::erfc(std::sqrt(H / 2));       // [LN-PEFT kruskal-wallis] [LN-PEFT fact.p-values]
   return {H, p};
 }
 

@@ -2,16 +2,16 @@
 // correlated partners.
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization
-//   Equations   ĥ   = (h - μ) / (σ |G|)     |G| the size of a dimension's group        [IsoBN eq.3]
-//               γ_i = Σ_j ρ_ij², which is |G| if dimensions form groups of equal ones  [IsoBN eq.4]
-//               ĥ   = (h - μ) / (σ γ)                                                  [IsoBN eq.5]
-//               θ   = (σ γ + ε)^-β                                                     [IsoBN eq.6]
-//               θ̄   = √(Σ_i σ_i² / Σ_i σ_i² θ_i²) θ                                   [IsoBN eq.7]
-//               ĥ   = θ̄ ⊙ h: the paper found that subtracting μ hurts                 [IsoBN eq.8]
-//   Shapes      h, ĥ [B,H]   μ, σ, γ, θ, θ̄ [H]   Σ, ρ [H,H]
+//   Equations   ĥ   = (h - μ) / (σ |G|)     |G| the size of a dimension's group      [IsoBN eq.3]
+//               γ_i = Σ_j ρ_ij², which is |G| if dimensions are groups of equal ones [IsoBN eq.4]
+//               ĥ   = (h - μ) / (σ γ)                                                [IsoBN eq.5]
+//               θ   = (σ γ + ε)^-β                                                   [IsoBN eq.6]
+//               θ̄   = √(Σ_i σ_i² / Σ_i σ_i² θ_i²) θ                                  [IsoBN eq.7]
+//               ĥ   = θ̄ ⊙ h: the paper found that subtracting μ hurts                [IsoBN eq.8]
+//   Shapes      h, ĥ [B,H]   μ, σ, γ, θ, θ̄ [H]   Σ, ρ [H,H]
 //   Statistics  training moves Σ, σ and μ towards the batch's, then uses them; evaluation only uses
 //               them [IsoBN alg.1]
-//   Gradients   dL/dh = θ̄ ⊙ dL/dĥ; none passes through the statistics
+//   Gradients   dL/dh = θ̄ ⊙ dL/dĥ; none passes through the statistics
 //   Deviations  preset     ours (the default)      paper (to the letter)   authors (published code)
 //               start      the first batch's       0                         0
 //               momentum   .05: keeps 95% a step   .95: forgets 95% a step   .05
@@ -57,13 +57,14 @@ const std::vector<Preset> presets = {
     {.name = "authors", .eps = 1e-3, .zero_start = true, .own_sigma = true, .mean = true,
      .quotient_eps = 1e-3},
     {.name = "eq5", .beta = 1, .rescale = false, .subtract_mean = true},
-    {.name = "eq3", .beta = 1, .rescale = false, .subtract_mean = true, .hard_groups = true}};
+    {.name = "eq3", .beta = 1, .rescale = false, .subtract_mean = true, .hard_groups = true},
+};
 
-// [IsoBN eq.3] The size of each dimension's group [H], from each dimension's group.
+// The size of each dimension's group [H], from each dimension's group.
 Tensor group_sizes(const std::vector<int64_t>& group) {
   std::vector<real> sizes;
   for (const int64_t g : group) sizes.push_back(real(std::count(group.begin(), group.end(), g)));
-  return Tensor::from({int64_t(group.size())}, sizes);
+  return Tensor::from({int64_t(group.size())}, sizes);                             // [IsoBN eq.3]
 }
 
 // A chain of |ρ| >= min_rho joins dimensions into a group.
@@ -102,28 +103,28 @@ struct IsoBatchNorm : Norm {
     MB_CHECK(has_statistics(),
              "iso-bn: it has seen no batch and has no statistics to evaluate with; train first");
     const Tensor input = preset_.subtract_mean ? h - mean_ : h;       // [IsoBN eq.3] [IsoBN eq.5]
-    return input * theta_bar();                                       // [B,H] ĥ  [IsoBN eq.8]
+    return input * theta_bar();                      // [B,H] ĥ  [IsoBN eq.8] [IsoBN alg.1]
   }
 
   // Reads count_ from the device only until it is above 0.
   bool has_statistics() const { return seen_ = seen_ || count_.item() > 0; }
 
-  // Moves the averages one step towards the batch's statistics, which are biased [IsoBN alg.1]:
+  // Moves the averages one step towards the batch's statistics, which are biased:
   // Σ ← Σ + α (Σ_B - Σ), and likewise σ and μ.
   void update(const Tensor& h) const {
     const NoGrad constants;
     const double alpha = !has_statistics() && !preset_.zero_start ? 1 : momentum_;
     const auto move = [&](const Tensor& running, const Tensor& now) {
-      move_average(running, now, alpha);
+      move_average(running, now, alpha);                                           // [IsoBN alg.1]
     };
     // h - μ computed from h minus a row of the batch: a large mean costs no digits, and constant
     // dimensions give exactly 0.
     const Tensor d = h - index_select(h, {0});
     const Tensor centered = d - mean_columns(d);                                     // [B,H]
     const ExactProducts exact;
-    move(covariance_, matmul_tn(centered, centered) / double(h.rows()));             // Σ_B [H,H]
-    if (deviation_) move(deviation_, sqrt(mean_columns(square(centered))));          // σ_B [H]
-    if (mean_) move(mean_, mean_columns(h));                                         // μ_B [H]
+    move(covariance_, matmul_tn(centered, centered) / double(h.rows()));     // Σ_B  [IsoBN alg.1]
+    if (deviation_) move(deviation_, sqrt(mean_columns(square(centered))));  // σ_B  [IsoBN alg.1]
+    if (mean_) move(mean_, mean_columns(h));                                 // μ_B  [IsoBN alg.1]
     copy_or_add(Tensor::full({1}, 1, h.device()), count_, true);
   }
 
@@ -144,12 +145,13 @@ struct IsoBatchNorm : Norm {
     const Tensor divisor = sigma + (1 - sign(sigma));                 // 1 where σ = 0: Σ is 0 there
     Tensor rho = Sigma / divisor / divisor.reshape({H, 1});           // [H,H]  [IsoBN alg.1]
     if (preset_.clamp) rho = clamp(rho, -1, 1);
-    const Tensor theta = pow(sigma * gamma_of(rho) + eps_, -beta_);  // [IsoBN eq.6]
+    const Tensor theta = pow(sigma * gamma_of(rho) + eps_, -beta_);  // [IsoBN eq.3] [IsoBN eq.5-6]
     if (!preset_.rescale) return theta;                               // [IsoBN eq.3] [IsoBN eq.5]
     const Tensor sigma2 = preset_.own_variances ? square(sigma) : variance;
-    const Tensor before = sum(sigma2), after = sum(sigma2 * square(theta)) + preset_.quotient_eps;
+    const Tensor before = sum(sigma2);                                               // [IsoBN eq.7]
+    const Tensor after = sum(sigma2 * square(theta)) + preset_.quotient_eps;         // [IsoBN eq.7]
     const Tensor nothing_varies = 1 - sign(after);                    // 1 if so, else 0
-    const Tensor quotient = before / (after + nothing_varies);
+    const Tensor quotient = before / (after + nothing_varies);                       // [IsoBN eq.7]
     return theta * (preset_.root ? sqrt(quotient) : quotient) + nothing_varies;      // [IsoBN eq.7]
   }
 

@@ -18,8 +18,10 @@ struct L2Norm : FittedNorm {
       : FittedNorm("l2", o), eps_(o.number("eps")),
         root_mean_square_(statistic("root_mean_square")), squares_(size_t(hidden_)) {}
 
-  // x / (δ + ε) of each row x of h                                     [TA eq.4] [TA sec.4.2]
-  Tensor normalize(const Tensor& h) const override { return h / (root_mean_square_ + eps_); }
+  // x / (δ + ε) of each row x of h
+  Tensor normalize(const Tensor& h) const override {
+    return h / (root_mean_square_ + eps_);                             // [TA eq.4] [TA sec.4.2]
+  }
 
   void add(const Tensor& h) override {
     const std::vector<real> x = h.values();

@@ -1,12 +1,12 @@
 // Whitening of [CLS] (ZCA): makes dimensions uncorrelated with variance 1, and changes them least.
 //
 //   Paper       IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization, sec. 3.1
-//   Equation    ĥ = Σ^(-1/2) (h - μ)                                                   [IsoBN eq.1]
-//   Shapes      h, ĥ [B,H]   μ [H]   Σ, Σ^(-1/2) [H,H], symmetric
+//   Equation    ĥ = Σ^(-1/2) (h - μ)                                                  [IsoBN eq.1]
+//   Shapes      h, ĥ [B,H]   μ [H]   Σ, Σ^(-1/2) [H,H], symmetric
 //   Statistics  one pass over the training set with the pre-trained encoder, then constant
-//   Gradients   dL/dh = dL/dĥ Σ^(-1/2): a linear map
+//   Gradients   dL/dh = dL/dĥ Σ^(-1/2): a linear map
 //   Deviations  Σ is shrunk first, to (1-l) Σ + l tr(Σ)/H I, since that of [CLS] is ill-conditioned
-//               and its inverse would be noise. For a set of equal rows, Σ = 0 and ĥ = h - μ.
+//               and its inverse would be noise. For a set of equal rows, Σ = 0 and ĥ = h - μ.
 #include <cmath>
 
 #include "engine/gemm.h"
@@ -22,8 +22,10 @@ struct Whitening : FittedNorm {
         mean_(statistic("mean")),
         matrix_(buffer("matrix", Tensor::zeros({hidden_, hidden_}))), set_(hidden_) {}
 
-  // ĥ = Σ^(-1/2) (h - μ)  [IsoBN eq.1]
-  Tensor normalize(const Tensor& h) const override { return matmul_nt(h - mean_, matrix_); }
+  // ĥ = Σ^(-1/2) (h - μ)
+  Tensor normalize(const Tensor& h) const override {
+    return matmul_nt(h - mean_, matrix_);                                         // [IsoBN eq.1]
+  }
   void add(const Tensor& h) override { set_.add(h); }
 
   // Σ = sum_k λ_k v_k v_kᵀ. The shrunk Σ has the same v_k, and Σ^(-1/2) = UᵀU with the rows

@@ -19,8 +19,10 @@ struct ZNorm : FittedNorm {
       : FittedNorm("z", o), eps_(o.number("eps")), mean_(statistic("mean")),
         deviation_(statistic("deviation")), mu_(size_t(hidden_)), squares_(size_t(hidden_)) {}
 
-  // (x - μ) / (σ + ε) of each row x of h                                             [TA eq.2]
-  Tensor normalize(const Tensor& h) const override { return (h - mean_) / (deviation_ + eps_); }
+  // (x - μ) / (σ + ε) of each row x of h
+  Tensor normalize(const Tensor& h) const override {
+    return (h - mean_) / (deviation_ + eps_);                                        // [TA eq.2]
+  }
 
   // Row by row, which loses no digits: μ' = μ + (x-μ)/n,  S' = S + (x-μ)(x-μ')         Welford 1962
   void add(const Tensor& h) override {

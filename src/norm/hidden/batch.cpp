@@ -13,7 +13,7 @@
 //               μ = 0, σ² = 1
 //   Deviations  the rows are the tokens of all sentences, without padding. A single row has no
 //               unbiased variance: σ² then moves towards its biased one, 0 (PyTorch refuses such a
-//               batch). IsoBN's eq.2, ĥ = Λ⁻¹ (h - μ) with Λ = diag(σ), has no ε, γ and β.
+//               batch). IsoBN's eq.2, ĥ = Λ⁻¹ (h - μ) with Λ = diag(σ), has no ε, γ and β.
 #include "norm/entries.h"
 
 namespace minbert {
@@ -24,17 +24,18 @@ struct BatchNorm : AffineNorm {
         mean_(buffer("running_mean", Tensor::zeros({o.hidden}))),
         variance_(buffer("running_var", Tensor::full({o.hidden}, 1))) {}
 
-  // The rows of x are the batch's tokens; of [CLS], its sentences [LN-PEFT app.A].
+  // The rows of x are the batch's tokens; of [CLS], its sentences.
   Tensor forward(const Tensor& x, const Batch&) const override {
-    const Tensor mu = training() ? mean_columns(x) : mean_;                         // [H]
-    const Tensor sigma2 = training() ? mean_columns(square(x - mu)) : variance_;    // [H]
+    const Tensor mu = training() ? mean_columns(x) : mean_;                       // [H]
+    const Tensor sigma2 = training() ? mean_columns(square(x - mu)) : variance_;  // [H]
     if (training()) {
       const NoGrad constants;
       const double T = double(x.rows());
-      move_average(mean_, mu, momentum_);
-      move_average(variance_, sigma2 * (T > 1 ? T / (T - 1) : 1), momentum_);
+      move_average(mean_, mu, momentum_);                                         // [NT norm.batch]
+      move_average(variance_, sigma2 * (T > 1 ? T / (T - 1) : 1), momentum_);     // [NT norm.batch]
     }
-    return (x - mu) / sqrt(sigma2 + eps_) * weight_ + bias_;  // [T,H]  [IsoBN eq.2] [NT norm.batch]
+    const Tensor xhat = (x - mu) / sqrt(sigma2 + eps_);  // [T,H]  [IsoBN eq.2] [LN-PEFT app.A]
+    return xhat * weight_ + bias_;                       // [T,H]  [NT norm.batch]
   }
 
   double momentum_;

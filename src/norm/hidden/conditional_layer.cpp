@@ -35,8 +35,8 @@ struct ConditionalLayerNorm : AffineNorm {
   // Error: a task id outside of 0..tasks-1.
   Tensor forward(const Tensor& x, const Batch& batch) const override {
     if (!batch.row_task) return layer_norm(x, weight_, bias_, eps_);                // [CLN eq.1-3]
-    // [CLN eq.4]
-    return layer_norm(x, task_weight_ + weight_, task_bias_ + bias_, eps_, batch.row_task);
+    const Tensor weight = task_weight_ + weight_, bias = task_bias_ + bias_;        // [tasks,H]
+    return layer_norm(x, weight, bias, eps_, batch.row_task);                       // [CLN eq.4]
   }
 
   Tensor task_weight_, task_bias_;                  // γ_t, β_t

@@ -12,8 +12,9 @@ namespace minbert {
 
 struct NoNorm : Norm {
   explicit NoNorm(const NormOptions&) {}
-  // y = x  [NT norm.none]
-  Tensor forward(const Tensor& x, const Batch&) const override { return x; }
+  Tensor forward(const Tensor& x, const Batch&) const override {
+    return x;                                            // y = x  [NT norm.none]
+  }
 };
 
 const NormEntry norm_none = {

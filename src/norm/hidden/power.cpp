@@ -33,16 +33,16 @@ struct PowerNorm : AffineNorm {
         psi2_(buffer("running_psi2", Tensor::full({o.hidden}, 1))),
         nu_(buffer("running_nu", Tensor::zeros({o.hidden}))) {}
 
-  // y = x / ψ ⊙ γ + β  [LN-PEFT app.A.power]
+  // y = x / ψ ⊙ γ + β
   Tensor forward(const Tensor& x, const Batch&) const override {
     const Tensor psi = sqrt(psi2_ + eps_);                                          // [H]
-    return (training() ? divide(x, psi) : x / psi) * weight_ + bias_;               // [T,H]
+    return (training() ? divide(x, psi) : x / psi) * weight_ + bias_;       // [LN-PEFT app.A.power]
   }
 
   // x / ψ, then the new ψ²; with the algorithm's backward, which then makes the new ν.
   Tensor divide(const Tensor& x, const Tensor& psi) const {
     const Tensor xhat = x.detach() / psi;                                           // [T,H]
-    move_average(psi2_, mean_columns(square(x.detach())), momentum_);
+    move_average(psi2_, mean_columns(square(x.detach())), momentum_);       // [LN-PEFT app.A.power]
     const auto backward = [xhat, psi, nu = nu_, m = momentum_](const Tensor& e, Grads& g) {
       g.pass(0, (e - xhat * nu) / psi);
       const Tensor Gamma = mean_columns(square(xhat)), Lambda = mean_columns(e * xhat);  // [H]
