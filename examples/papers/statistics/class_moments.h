@@ -26,8 +26,8 @@ class ClassMoments {
 
  private:
   struct Class {
-    int64_t n = 0;
-    std::vector<double> mu, squares;                // [H] μ_k, and Σ (x - μ_k)² = n_k σ²_k
+    int64_t n_k = 0;
+    std::vector<double> mu_k, squares;              // [H] μ_k, and Σ (x - μ_k)² = n_k σ²_k
   };
   double between(size_t j, double mu) const;        // Σ_k n_k (μ_kj - μ_j)²
   double within(size_t j) const;                    // Σ_k n_k σ²_kj
