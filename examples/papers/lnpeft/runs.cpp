@@ -51,7 +51,7 @@ std::map<std::string, Mask> largest_elements(const ElementValues& F, double f) {
   return masks;
 }
 
-// Σ_t F_t / (the sum of F_t over its elements)                                     [LN-PEFT sec.3.4]
+// Σ_t F_t / (the sum of F_t over its elements)
 ElementValues normalized_sum(const std::vector<ElementValues>& all) {
   ElementValues total;
   for (const ElementValues& F : all) {
@@ -63,7 +63,7 @@ ElementValues normalized_sum(const std::vector<ElementValues>& all) {
     for (const auto& [name, values] : F) {
       Numbers& to = total[name];
       to.resize(values.size());
-      for (size_t i = 0; i < values.size(); ++i) to[i] += values[i] / sum;
+      for (size_t i = 0; i < values.size(); ++i) to[i] += values[i] / sum;          // [LN-PEFT sec.3.4]
     }
   }
   return total;
@@ -124,22 +124,22 @@ Names LnPeftRuns::mask_kinds() const {
   return {"individual", "global", "cross-validated", "random"};
 }
 
-// individual: by F of the task; global: by all tasks [LN-PEFT sec.3.4]; cross-validated: by all
-// others [LN-PEFT sec.3.5]; random: ours.
+// individual: by the information of the task; global: by that of all tasks; cross-validated: by
+// that of all others; random: ours.
 std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::string& kind, double f,
                                                 int seed) const {
-  ElementValues F = norm_fisher(task);
+  if (kind == "individual") return largest_elements(norm_fisher(task), f);
   if (kind == "random") {
     Random random(uint64_t(seed), "random share of LayerNorm");
-    for (auto& [name, values] : F)
+    ElementValues drawn = norm_fisher(task);
+    for (auto& [name, values] : drawn)
       for (double& v : values) v = random.uniform();
-  } else if (kind != "individual") {
-    std::vector<ElementValues> all;
-    for (const Task& t : tasks())
-      if (kind == "global" || t.name != task.name) all.push_back(norm_fisher(t));
-    F = normalized_sum(all);
+    return largest_elements(drawn, f);
   }
-  return largest_elements(F, f);
+  std::vector<ElementValues> all;
+  for (const Task& t : tasks())
+    if (kind == "global" || t.name != task.name) all.push_back(norm_fisher(t));     // [LN-PEFT sec.3.5]
+  return largest_elements(normalized_sum(all), f);                                  // [LN-PEFT sec.3.4]
 }
 
 // The mask counts by its contents: its file stands in the run's folder.
