@@ -76,14 +76,14 @@ TEST_CASE("cls norm: IsoBN's presets equal the paper's recurrences as plain loop
         const Tensor dy = normal(formatted("dy {}", step), h.shape());
         norm->train();
         by_hand.update(h);
-        const Vector theta = by_hand.theta_bar();
+        const Vector theta_bar = by_hand.theta_bar();
         const Tensor y = (*norm)(h.set_requires_grad(true));
-        check_scaled(y, theta, h, tolerance(3e-5, 1e-10));
+        check_scaled(y, theta_bar, h, tolerance(3e-5, 1e-10));
         backward(y, dy);
-        check_scaled(h.grad(), theta, dy, tolerance(3e-5, 1e-10));               // and no gradient through theta
+        check_scaled(h.grad(), theta_bar, dy, tolerance(3e-5, 1e-10));           // and no gradient through theta_bar
         norm->train(false);                         // evaluation uses the moving statistics and leaves them alone
         const auto before = buffers_of(*norm);
-        check_scaled((*norm)(dy), theta, dy, tolerance(3e-5, 1e-10));
+        check_scaled((*norm)(dy), theta_bar, dy, tolerance(3e-5, 1e-10));
         CHECK(buffers_of(*norm) == before);
       }
     }

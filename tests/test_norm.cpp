@@ -39,9 +39,9 @@ TEST_CASE("norm: LayerNorm's kernel equals its equation in elementary operations
           inputs, [&](const Inputs& in) { return lone.norm->composed(in[0], batch); });
       const auto fused = values_and_gradients(
           inputs, [&](const Inputs& in) { return (*lone.norm)(in[0], batch); });
-      for (size_t i = 0; i < text.size(); ++i) {    // a*b+c is rounded once here, twice there
-        INFO("input " << i << ", or the result; " << std::string(batch.row_task ? "with" : "without") << " tasks");
-        CHECK(difference(fused[i], text[i], 1) < tolerance(1e-4, 1e-12));
+      for (size_t input = 0; input < text.size(); ++input) {  // a*b+c is rounded once here, twice there
+        INFO("input " << input << ", or the result; " << std::string(batch.row_task ? "with" : "without") << " tasks");
+        CHECK(difference(fused[input], text[input], 1) < tolerance(1e-4, 1e-12));
       }
     }
 }

@@ -49,18 +49,18 @@ TEST_CASE("optimizer: 20 steps of AdamW and SGD are PyTorch's") {
   for (const auto& [name, options] : cases) {
     INFO(name);
     Model model;
-    for (const std::string& p : names) model[p].copy_from(file.read("start." + p));
+    for (const std::string& weight : names) model[weight].copy_from(file.read("start." + weight));
     Optimizer optimizer(model.parameters, options);
     for (int step = 0; step < 20; ++step) {
-      for (const std::string& p : names) {
-        const std::vector<real> all = file.read("gradients." + p);
-        const auto begin = all.begin() + step * model[p].size();
-        if (p != "head" || step % 3 == 0) give_gradient(model[p], {begin, begin + model[p].size()});
+      for (const std::string& weight : names) {
+        const std::vector<real> all = file.read("gradients." + weight);
+        const auto begin = all.begin() + step * model[weight].size();
+        if (weight != "head" || step % 3 == 0) give_gradient(model[weight], {begin, begin + model[weight].size()});
       }
       optimizer.step(0.01 * (1 + step / 10.0));
     }
-    for (const std::string& p : names)
-      CHECK(difference(model[p].values(), file.read(name + "." + p)) < tolerance(2e-6, 1e-7));
+    for (const std::string& weight : names)
+      CHECK(difference(model[weight].values(), file.read(name + "." + weight)) < tolerance(2e-6, 1e-7));
   }
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("optimizer: the schedule rises over the warm-up, falls to 0 behind the
   CHECK(schedule_factor(Schedule::linear, 0, 1, 1.0) > 0);
   for (int step = 0; step < 4; ++step)
     CHECK(schedule_factor(Schedule::linear, step, 4, 1.0) == doctest::Approx((step + 1) / 5.0));
-  CHECK(schedule_factor(Schedule::linear, 3, 10, 0.39) == 1);       // 3 steps, not 4
+  CHECK(schedule_factor(Schedule::linear, 3, 10, 0.39) == 1);       // a warm-up of 3, not 4
 }
 
 TEST_CASE("choice: the names are those of the code, with - for _; an unknown one is an error that lists them") {

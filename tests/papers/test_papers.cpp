@@ -70,26 +70,26 @@ TEST_CASE("papers: the losses of a run are cross-entropy, binary cross-entropy a
   const Quiet quiet;
   TrainedModel trained(world.path("run"));
   const Experiment experiment(o);
-  for (size_t t = 0; t < 3; ++t) {
-    const TaskData& data = experiment.data()[t];
+  for (size_t task = 0; task < 3; ++task) {
+    const TaskData& data = experiment.data()[task];
     INFO(data.task.name);
-    const Tensor y = logits_of(trained, data, data.train);
+    const Tensor z = logits_of(trained, data, data.train);
     double loss = 0;
-    for (int64_t i = 0; i < y.rows(); ++i) {
+    for (int64_t i = 0; i < z.rows(); ++i) {
       const double label = data.train.examples[size_t(i)].label;
-      const real* row = y.data() + i * y.cols();
-      if (t == 0) {                                 // -log of the label's softmax
+      const real* row = z.data() + i * z.cols();
+      if (task == 0) {                               // -log of the label's softmax
         double sum = 0;
-        for (int64_t c = 0; c < y.cols(); ++c) sum += std::exp(double(row[c]));
+        for (int64_t c = 0; c < z.cols(); ++c) sum += std::exp(double(row[c]));
         loss -= std::log(std::exp(double(row[int64_t(label)])) / sum);
-      } else if (t == 1) {
+      } else if (task == 1) {
         const double p = 1 / (1 + std::exp(-double(row[0])));
         loss -= label * std::log(p) + (1 - label) * std::log(1 - p);
       } else {
         loss += std::pow(double(row[0]) - label, 2);
       }
     }
-    CHECK(std::stod(rows[1 + t][2]) == doctest::Approx(loss / double(y.rows())).epsilon(1e-4));
+    CHECK(std::stod(rows[1 + task][2]) == doctest::Approx(loss / double(z.rows())).epsilon(1e-4));
   }
 }
 

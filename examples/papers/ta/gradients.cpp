@@ -19,10 +19,10 @@ struct LastLayers {
   Tensor Wf, bf, Wc, bc;  // [H,H] [H] [C,H] [C]
 };
 struct Gradients {
-  Tensor h, Wc, hl, Wf;
+  Tensor dh, dWc, dhl, dWf;
 };
 
-// [TA sec.3.1]. The paper writes them for one example; 1/B is the mean's.
+// The paper writes them for one example; 1/B is the mean's.
 Gradients closed_form(const LastLayers& layers, const Tensor& hl, const Indices& labels) {
   const NoGrad no_tape;
   const Tensor h = tanh(linear(hl, layers.Wf, layers.bf));
@@ -30,11 +30,11 @@ Gradients closed_form(const LastLayers& layers, const Tensor& hl, const Indices&
   for (int64_t b = 0; b < hl.rows(); ++b) one_hot[size_t(b * layers.Wc.rows() + labels[b])] = 1;
   const Tensor y = softmax(linear(h, layers.Wc, layers.bc));
   const Tensor error = (y - Tensor::from(y.shape(), one_hot)) / double(hl.rows());  // [B,C]  (y - ŷ) / B
-  const Tensor dh = matmul(error, layers.Wc);                                       // [B,H]  ∂L/∂h
-  const Tensor dWc = matmul_tn(error, h);                                           // [C,H]  ∂L/∂W_c
+  const Tensor dh = matmul(error, layers.Wc);                                       // [B,H]  ∂L/∂h  [TA sec.3.1]
+  const Tensor dWc = matmul_tn(error, h);                                           // [C,H]  ∂L/∂W_c  [TA sec.3.1]
   const Tensor inner = dh * (1 - square(h));                                        // [B,H]  ∂L/∂(W_f h^l + b_f)
-  const Tensor dhl = matmul(inner, layers.Wf);                                      // [B,H]  ∂L/∂h^l
-  const Tensor dWf = matmul_tn(inner, hl);                                          // [H,H]  ∂L/∂W_f
+  const Tensor dhl = matmul(inner, layers.Wf);                                      // [B,H]  ∂L/∂h^l  [TA sec.3.1]
+  const Tensor dWf = matmul_tn(inner, hl);                                          // [H,H]  ∂L/∂W_f  [TA sec.3.1]
   return {dh, dWc, dhl, dWf};
 }
 
@@ -83,16 +83,16 @@ Json gradients_result(const TaOptions& o, const Task& task) {
                              alone(classifier.bias())};
   const Gradients tape = on_the_tape(layers, hl, classes),
                   closed = closed_form(layers, hl, classes);
-  Json result = Json::object({{"h", largest_difference(tape.h, closed.h)},
-                              {"Wc", largest_difference(tape.Wc, closed.Wc)},
-                              {"hl", largest_difference(tape.hl, closed.hl)},
-                              {"Wf", largest_difference(tape.Wf, closed.Wf)},
+  Json result = Json::object({{"h", largest_difference(tape.dh, closed.dh)},
+                              {"Wc", largest_difference(tape.dWc, closed.dWc)},
+                              {"hl", largest_difference(tape.dhl, closed.dhl)},
+                              {"Wf", largest_difference(tape.dWf, closed.dWf)},
                               {"rows", hl.rows()}});
   const NoGrad no_tape;
   Numbers slope, gradient;  // the larger h^l, the closer are 1 - h² and its gradient to 0
   for (const double factor : factors) {
     const Tensor x = alone(hl * factor);
-    gradient.push_back(norm_of(closed_form(layers, x, classes).hl));
+    gradient.push_back(norm_of(closed_form(layers, x, classes).dhl));
     slope.push_back(double(mean(1 - square(tanh(linear(x, layers.Wf, layers.bf)))).item()));
   }
   return result.set("slope", Json::array_of(slope)).set("gradient", Json::array_of(gradient));
@@ -157,7 +157,7 @@ void influence_of_h(const TaRuns& ta, ItemReport& report, LongTable& table) {
   std::vector<ItemReport::TableRow> rows;
   for (const double q : {0.5, 0.4, 0.25, 0.1}) {
     const Numbers gradient = worked_example(q, uint64_t(ta.o.seed));
-    const double error = 0.5 - q, squared = 0.25;  // E[y-ŷ], E[(y-ŷ)²]
+    const double error = 0.5 - q, squared = 0.25;  // E[y-ŷ], E[(y-ŷ)²]
     for (size_t j = 0; j < 2; ++j)
       table("", formatted("dL/dW_c of dimension {}", j + 1), q) = gradient[j];
     rows.push_back({"E[y-ŷ] = " + fixed(error, 2),
