@@ -88,7 +88,7 @@ export CXX CUDA CUBLAS MPI CUDA_ARCHS MARCH INSTALL FLAGS
 # What this machine has: .build/probe writes FOUND_*, CUDA_* and so on when it differs from last time. Every object
 # depends on that, none on CUDA=0|1|auto, which chooses between two builds. And the commit, of this repository, not of
 # one around it.
-NO_BUILD := help clean deps lint papers uninstall check-paper
+NO_BUILD := help clean deps lint uninstall check-paper
 ifneq ($(filter-out $(NO_BUILD),$(or $(MAKECMDGOALS),all)),)
 include build/config.mk
 endif
@@ -310,7 +310,7 @@ DATA    ?= data
 study: $(addprefix build/bin/,$(DOCUMENTS) study_index companion)
 	@$(if $(MODEL),examples/papers/real.sh $(DATA) build/study-real $(JOBS) $(MODEL),for program in $(DOCUMENTS); do \
 	  build/bin/$$program --grid $(GRID) --jobs $(JOBS) --out build/study/$$program || exit; done; \
-	  build/bin/study_index build/study && build/bin/companion > /dev/null)
+	  build/bin/study_index build/study && { build/bin/companion > build/papers.txt 2>&1 || true; })
 
 mini: build/bin/make-mini
 	build/bin/make-mini

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   return run_program("companion", [&] {
     std::vector<Paper> papers;
     for (const std::string& name : Paper::all()) papers.emplace_back(name);
+    MB_CHECK(std::filesystem::is_directory(shipped("src")), "the sources are not here; build minbert where they are");
     const Project project;
     for (const std::string& place : places) {
       const size_t colon = place.rfind(':');
@@ -49,13 +50,13 @@ int main(int argc, char** argv) {
         for (StudyReport& one : study_reports(study.path().string())) studies.push_back(std::move(one));
     std::ranges::sort(studies, {}, &StudyReport::folder);
     int64_t items = 0;
+    const Names complaints = project.complaints(papers);
+    for (const std::string& complaint : complaints) std::cout << complaint << '\n';
     for (const Paper& paper : papers) {
       write_file(formatted("{}/{}.html", out, paper.name), paper_page(paper, papers, project, studies, out));
       items += int64_t(paper.items.size());
     }
     write_file(out + "/index.html", papers_index(papers, studies));
-    const Names complaints = project.complaints(papers);
-    for (const std::string& complaint : complaints) std::cout << complaint << '\n';
     std::cout << formatted("papers: {} items of {} documents: {}/index.html\n", items, papers.size(), out);
     return complaints.empty() ? 0 : 1;
   });

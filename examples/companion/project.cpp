@@ -28,7 +28,9 @@ Names lines_of(const std::string& text) {
 // "eq.1-3" is eq.1, eq.2 and eq.3.
 Names each_of(const std::string& range) {
   std::smatch parts;
-  if (!std::regex_match(range, parts, std::regex("(.*[^0-9])([0-9]+)-([0-9]+)"))) return {range};
+  static const std::regex form("(.{1,40}[^0-9])([0-9]{1,3})-([0-9]{1,3})");
+  if (range.size() > 60 || !std::regex_match(range, parts, form) || std::stoi(parts[2]) > std::stoi(parts[3]))
+    return {range};                                 // no range: nothing on the list
   Names all;
   for (int i = std::stoi(parts[2]); i <= std::stoi(parts[3]); ++i) all.push_back(formatted("{}{}", parts[1].str(), i));
   return all;
@@ -49,13 +51,16 @@ bool Definition::has(const std::string& in_file, int line) const {
 }
 
 std::vector<Tag> tags_in(const std::string& line) {
-  static const std::regex form("\\[(CLN|TA|IsoBN|LN-PEFT|NT)(?: ([^\\]]*))?(\\]|$)");
+  // A document's, or what looks like one and is none
+  static const std::regex form("\\[(?:(CLN|TA|IsoBN|LN-PEFT|NT)(?: ([^\\]]*))?|"
+                               "([A-Za-z][A-Za-z-]*) ((?:alg|app|eq|fig|sec|tab)\\.[^\\]]*))(\\]|$)");
   std::vector<Tag> all;
-  if (line.find('[') == line.npos) return all;
+  if (line.find('[') == line.npos || line.size() > 1000) return all;
   for (std::sregex_iterator m(line.begin(), line.end(), form), none; m != none; ++m)
-    for (const std::string& item : each_of((*m)[2])) {
+    for (const std::string& item : each_of((*m)[(*m)[1].matched ? 2 : 4])) {
       const size_t begin = size_t(m->position());
-      all.push_back({(*m)[1], item, begin, (*m)[3] == "]" ? begin + size_t(m->length()) : line.npos});
+      all.push_back({(*m)[1].matched ? (*m)[1] : (*m)[3], item, begin,
+                     (*m)[5] == "]" ? begin + size_t(m->length()) : line.npos, (*m)[1].matched});
     }
   return all;
 }
@@ -161,27 +166,36 @@ std::vector<Walk> Project::walks(const std::string& document, const std::string&
 
 // ---- The rule
 
-// "": the program and its options are there.
-std::string Project::wrong_command(const std::string& command) const {
+// "": the program, its items and its options are there.
+std::string Project::wrong_command(const Paper& paper, const std::string& command) const {
   std::istringstream words(command);
-  std::string program, word;
+  std::string program, word, sources;
   words >> program;
   const auto text = [&](const std::string& file) {
     return fs::is_regular_file(path(file)) ? read_file(path(file)) : "";
   };
   if (program == "make") {
     words >> word;
-    return text("Makefile").find(formatted("\n{}:", word)) != std::string::npos
-               ? "" : formatted("the Makefile has no target {}; name one of `make help`", word);
+    const size_t filter = command.find("T=");
+    if (text("Makefile").find(formatted("\n{}:", word)) == std::string::npos || word.starts_with('.'))
+      return formatted("the Makefile has no target {}; name one of `make help`", word);
+    std::string of = filter == command.npos ? "" : command.substr(filter + 2);
+    std::erase(of, '\'');
+    return filter != command.npos && tests(of).empty() ? formatted("no test case has \"{}\" in its name", of) : "";
   }
-  std::string sources;
-  for (const char* form : {"{}", "examples/{}.cpp", "examples/papers/{}.cpp", "examples/inside/{}.cpp"})
+  if (program.starts_with("data/")) return text(program).empty() ? formatted("there is no {}", program) : "";
+  for (const char* form : {"examples/{}.cpp", "examples/papers/{}.cpp", "examples/inside/{}.cpp"})
     sources += text(formatted(form, program));
-  if (sources.empty()) return formatted("there is no program {}; name one of examples/ or of data/", program);
-  sources += text("src/train/cli/options.cpp") + text("examples/papers/document_options.cpp");
-  while (words >> word)
-    if (word.starts_with("--") && !has_word(sources, word.substr(0, word.find('='))))
+  if (sources.find("\nint main(") == std::string::npos)
+    return formatted("there is no program {}; name one of examples/ or of data/", program);
+  const bool of_document = fs::exists(path(formatted("examples/papers/{}.cpp", program)));
+  sources += text(of_document ? "examples/papers/document_options.cpp" : "src/train/cli/options.cpp");
+  for (bool first = true; words >> word; first = false) {
+    if (first && program == paper.program && !word.starts_with("--") && !std::ranges::count(paper.items_shown(), word))
+      return formatted("{} has no item {}; there are: {}", program, word, joined(paper.items_shown()));
+    if (word.starts_with("--") && sources.find(formatted("\"{}\"", word.substr(0, word.find('=')))) == word.npos)
       return formatted("{} has no option {}; see its --help", program, word);
+  }
   return "";
 }
 
@@ -201,14 +215,17 @@ void Project::complain_of_item(const Paper& paper, const PaperItem& item, Names&
     if (const size_t found = tests(test).size(); found != 1)
       complain(formatted("{} test cases have \"{}\" in their names; write the name of one", found, test));
   for (const std::string& command : item.commands)
-    if (const std::string wrong = wrong_command(command); !wrong.empty()) complain(wrong);
+    if (const std::string wrong = wrong_command(paper, command); !wrong.empty()) complain(wrong);
   for (const std::string& shown : item.shows)
     if (const PaperItem* other = paper.find(shown); !other || other->equation.empty())
       complain(formatted("shows {}, which is no item with an equation", shown));
-  if (!item.equation.empty())
-    for (const std::string& letter : Ties(paper, item.tag).missing(item.equation))
+  try {
+    for (const std::string& letter : item.equation.empty() ? Names() : Ties(paper, item.tag).missing(item.equation))
       complain(formatted("the equation has the letter {}, which \"letters\" lacks; add it there, or write an operator "
                          "as <mo> and a word as <mtext>", letter));
+  } catch (const Error& e) {
+    complain(e.what());
+  }
 }
 
 void Project::complain_of_letters(const Paper& paper, Names& all) const {
@@ -236,9 +253,15 @@ Names Project::complaints(const std::vector<Paper>& papers) const {
     if (tag.end == std::string::npos)
       all.push_back(formatted("{}:{}: the tag {} goes on in the next line; write it in one", tag.file, tag.line,
                               lines_.at(tag.file)[size_t(tag.line - 1)].substr(tag.begin)));
+  for (const Tag& tag : tags_)
+    if (!tag.known)
+      all.push_back(formatted("{}:{}: [{} {}] is of no document; they are CLN, TA, IsoBN, LN-PEFT and NT", tag.file,
+                              tag.line,
+                              tag.document, tag.item));
   for (const Paper& paper : papers) {
-    complain_of_letters(paper, all);
+    const size_t before = all.size();
     for (const PaperItem& item : paper.items) complain_of_item(paper, item, all);
+    if (all.size() == before) complain_of_letters(paper, all);       // else they may be those of what is not found
     for (const Tag& tag : tags_)
       if (tag.document == paper.tag && tag.end != std::string::npos && !tag.item.empty() && !paper.find(tag.item))
         all.push_back(formatted("{}:{}: [{} {}] is not on the list; mend it, or add the item to {}", tag.file, tag.line,

@@ -22,6 +22,7 @@ struct TestCase {
 struct Tag {
   std::string document, item;                       // item "": it speaks of the document
   size_t begin, end;                                // in its line; end npos: it is not closed there
+  bool known;                                       // it is of one of the five documents
   std::string file = {};
   int line = 0;
 };
@@ -51,7 +52,7 @@ class Project {
   void read(const std::string& file);
   void complain_of_letters(const Paper& paper, Names& all) const;
   void complain_of_item(const Paper& paper, const PaperItem& item, Names& all) const;
-  std::string wrong_command(const std::string& command) const;
+  std::string wrong_command(const Paper& paper, const std::string& command) const;
   std::string path(const std::string& file) const;
   std::string folder_;
   std::vector<TestCase> tests_;

@@ -56,6 +56,8 @@ LongTable table_of(const Json& printed) {
   LongTable table(columns);
   for (const Json& row : printed["rows"].items()) {
     const Json::Array values = row.items();
+    MB_CHECK(values.size() == columns.size(), "a row of {} values in a table of {} columns: {}", values.size(),
+             columns.size(), row.dump(-1));
     Names keys;
     for (size_t i = 0; i + 1 < values.size(); ++i) keys.push_back(values[i].string());
     table.add(keys, values.back().number_if());

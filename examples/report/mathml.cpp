@@ -9,7 +9,16 @@
 namespace minbert {
 namespace {
 
-Math parsed(const std::string& text, size_t& at, const std::string& name) {
+// Elements, and how many parts each has; -1: any number
+constexpr struct Form {
+  const char* name;
+  int parts;
+} forms[] = {{"mi", 0}, {"mo", 0}, {"mn", 0}, {"mtext", 0}, {"mrow", -1}, {"msqrt", -1}, {"mfrac", 2}, {"msub", 2},
+             {"msup", 2}, {"msubsup", 3}, {"mover", 2}, {"munder", 2}, {"munderover", 3}, {"mtable", -1}, {"mtr", -1},
+             {"mtd", -1}};
+
+Math parsed(const std::string& text, size_t& at, const std::string& name, int depth = 0) {
+  MB_CHECK(depth < 50, "MathML: more than 50 elements within each other");
   Math node{name, "", "", {}};
   while (at < text.size() && !text.substr(at).starts_with("</")) {
     if (text[at] != '<') {
@@ -21,12 +30,20 @@ Math parsed(const std::string& text, size_t& at, const std::string& name) {
     MB_CHECK(end != text.npos, "MathML ends inside of an element: {}", text.substr(at));
     const std::string tag = text.substr(at + 1, end - at - 1), child = tag.substr(0, tag.find(' '));
     at = end + 1;
-    node.parts.push_back(parsed(text, at, child));
+    node.parts.push_back(parsed(text, at, child, depth + 1));
     node.parts.back().attributes = tag.substr(child.size());
+    MB_CHECK(tag == child || tag == "mo stretchy=\"false\"", "MathML: <{}> has attributes that pages do not have", tag);
     const std::string close = formatted("</{}>", child);
     MB_CHECK(text.substr(at).starts_with(close), "MathML: expected {} at: {}", close, text.substr(at, 40));
     at += close.size();
   }
+  const auto form = std::ranges::find(forms, name, &Form::name);
+  MB_CHECK(form != std::end(forms), "MathML: <{}> is no element that pages have", name);
+  MB_CHECK(form->parts < 0 || size_t(form->parts) == node.parts.size(), "MathML: <{}> has {} parts, expected {}", name,
+           node.parts.size(), form->parts);
+  MB_CHECK(form->parts == 0 || node.text.empty(), "MathML: the text \"{}\" stands in <{}>; write it in <mi>, <mo> or "
+           "<mtext>", node.text, name);
+  MB_CHECK(node.text.find('&') == node.text.npos, "MathML: \"{}\": write the character itself", node.text);
   return node;
 }
 

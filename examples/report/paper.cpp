@@ -47,8 +47,12 @@ PaperItem item_of(const Json& entry, const std::string& file) {
   const std::string where = file + ": " + entry["tag"].string();
   with_keys(entry, where, {"tag", "title", "code", "tests", "commands"},
             {"item", "equation", "says", "caption", "differs", "shows", "printed", "claims"});
-  for (const char* list : {"code", "tests", "commands"})
-    MB_CHECK(!entry[list].items().empty(), "{}: its {} are none; name one", where, list);
+  for (const char* list : {"code", "tests", "commands"}) {
+    const Names names = strings(entry[list]);
+    MB_CHECK(!names.empty() && !std::ranges::count(names, ""), "{}: its {} are none, or empty; name one", where, list);
+  }
+  if (!entry.find("printed").is_null()) with_keys(entry["printed"], where + ": printed", {"columns", "rows"},
+                                                  {"where"});
   const auto text = [&](const char* key) { return entry.get(key, std::string()); };
   for (const Json& claim : entry.find("claims").items())
     with_keys(claim, where + ": a claim", {"where", "text"}, claim_keys);

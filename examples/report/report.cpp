@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <ranges>
 
 #include "engine/names.h"
@@ -445,8 +446,14 @@ std::vector<StudyReport> study_reports(const std::string& folder) {
   std::vector<StudyReport> all;
   std::error_code none;
   for (const auto& one : std::filesystem::directory_iterator(folder, none))
-    if (const std::string file = one.path().string() + "/report.json"; std::filesystem::exists(file))
-      all.push_back({one.path().string(), Json::load(file)});
+    if (const std::string file = one.path().string() + "/report.json"; std::filesystem::exists(file)) try {
+        const StudyReport study{one.path().string(), Json::load(file)};
+        study.report["document"].get("tag", std::string());
+        if (!study.is_old()) study.report["items"].items();
+        all.push_back(study);
+      } catch (const Error& e) {
+        std::cerr << e.what() << "; left out: make study writes it again\n";
+      }
   std::ranges::sort(all, {}, &StudyReport::folder);
   return all;
 }

@@ -69,6 +69,12 @@ TEST_CASE("companion: a mistake in data/papers is a complaint that says where, a
        "test cases have \"cls norm\" in their names; write the name of one");
   says("\"isotropy tab2 ", "\"isotropi tab2 ", "there is no program isotropi");
   says("\"isotropy tab2 --out", "\"isotropy tab2 --into", "isotropy has no option --into; see its --help");
+  says("\"isotropy tab2 ", "\"isotropy tab22 ", "isotropy has no item tab22; there are: sec2.1, ");
+  says("\"isotropy tab2 ", "\"make test T=nosuch ", "no test case has \"nosuch ");
+  says("\"isotropy tab2 --out", "\"isotropy tab2 --vocab-size", "isotropy has no option --vocab-size");
+  says("<mi>θ</mi>", "<mi>θ</mo>", "data/papers/isobn.json: [IsoBN eq.6]: MathML: expected </mi>");
+  says("<mi>θ</mi>", "<script>θ</script>", "<script> is no element that pages have");
+  says("<msub><mi>θ</mi><mi>i</mi></msub>", "<msub><mi>θ</mi></msub>", "<msub> has 1 parts, expected 2");
   says("\"isotropy tab2 ", "\"make tab2 ", "the Makefile has no target tab2");
   says("\"shows\": [\"eq.9\"]", "\"shows\": [\"fig.9\"]", "shows fig.9, which is no item with an equation");
 }
@@ -101,6 +107,9 @@ TEST_CASE("companion: a tag that is broken over two lines or on no list is a com
   for (const char* item : {"eq.4", "", "eq.5", "eq.6", "eq.7"})
     for (const Tag& t : there.tags("IsoBN", item)) tags += formatted("{}:{} ", t.item, t.line);
   CHECK(tags == "eq.4:1 :1 :2 eq.6:3 eq.7:3 ");
+  CHECK(tags_in(tag + " eq.1-99999999999]").size() == 1);
+  CHECK(tags_in(tag + " eq.3-1]")[0].item == "eq.3-1");
+  CHECK_FALSE(tags_in(open + "IsoBn eq.4]")[0].known);
 }
 
 TEST_CASE("companion: MathML as letters and as text") {
