@@ -50,15 +50,16 @@ struct IsoBnByHand {
       E += variance, after += variance * theta[i] * theta[i];
     }
     if (preset == "authors") after += 1e-3;
-    for (double& t : theta) t *= preset == "paper" ? E / after : std::sqrt(E / after);
-    return theta;
+    Vector theta_bar;
+    for (const double t : theta) theta_bar.push_back(t * (preset == "paper" ? E / after : std::sqrt(E / after)));
+    return theta_bar;
   }
 };
 
-void check_scaled(const Tensor& y, const Vector& theta, const Tensor& h, double epsilon) {
+void check_scaled(const Tensor& y, const Vector& theta_bar, const Tensor& h, double epsilon) {
   std::vector<real> expected;
   for (int64_t k = 0; k < h.size(); ++k)
-    expected.push_back(real(theta[size_t(k % h.cols())] * double(h.data()[k])));
+    expected.push_back(real(theta_bar[size_t(k % h.cols())] * double(h.data()[k])));
   CHECK(difference(y.values(), expected) < epsilon);
 }
 
