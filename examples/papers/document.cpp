@@ -23,10 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-LongTable::Where strings(const Json& object) {
-  LongTable::Where all;
-  for (const auto& [key, value] : object.members()) all[key] = value.string();
-  return all;
+// data/mini and the folders in it, which make-mini wrote
+bool is_generated(const std::string& data) {
+  std::error_code none;
+  const fs::path mini = fs::weakly_canonical(shipped("data/mini"), none), folder = fs::weakly_canonical(data, none);
+  return folder == mini || folder.lexically_relative(mini).string().find("..") == std::string::npos;
 }
 
 // Where an item's code is: "src/norm/cls/iso_bn.cpp:118 theta_bar", the line only where the sources are.
@@ -39,43 +40,77 @@ Json places_of(const PaperItem& item) {
   return Json::array(all);
 }
 
-// The claim with its verdict, for the report. Members of a claim in data/papers/FILE.json:
+Json json_of_scores(const Task& task, const TaskScores& scores) {
+  const std::vector<Measure> list = measures(task);
+  Json all = Json::object();
+  for (size_t i = 0; i < list.size(); ++i)
+    all.set(column_name(task, list[i]), scores[i] ? Json(*scores[i]) : Json());
+  return all;
+}
+
+const char* half_name(DevRows rows) { return rows == DevRows::first_half ? "first half" : "second half"; }
+
+// Scores on a half of each of a task's dev sets, by their column names
+Json scores_of_half(DevRows rows, const Task& task, std::span<const Dataset> sets, const SetPredictions& predictions) {
+  TaskScores all;
+  for (size_t set = 0; set < sets.size(); ++set) {
+    Numbers predicted, labels;
+    for (size_t i = rows == DevRows::first_half ? 0 : 1; i < sets[set].examples.size(); i += 2) {
+      predicted.push_back(predictions[set].values[i]);
+      labels.push_back(sets[set].examples[i].label);
+    }
+    const TaskScores of_set = labels.empty() ? TaskScores(task.metrics.size()) : scores(task, predicted, labels);
+    all.insert(all.end(), of_set.begin(), of_set.end());
+  }
+  return json_of_scores(task, all);
+}
+
+// Scores on all rows of a task's dev sets, and on each half
+Json dev_scores(const Task& task, std::span<const Dataset> sets, const SetPredictions& predictions,
+                std::ostream& warnings) {
+  Json all = json_of_scores(task, scores(task, sets, predictions, &warnings));
+  for (const DevRows half : {DevRows::first_half, DevRows::second_half})
+    all.set(half_name(half), scores_of_half(half, task, sets, predictions));
+  return all;
+}
+
+// What is judged, and why a claim may be judged by nothing.
+struct Judging {
+  bool was_run, judges, generated;
+  std::string model;                                // the document's that ours stands for
+  Names differences;
+};
+
+// Members of a claim in data/papers/FILE.json beside those of claim_of (report/verdict.h):
+//   random           "seed" or "rows": what its values were drawn anew of; missing: nothing
+//   real             it is about a data set or a model by name: generated ones say nothing of it
 //   model            it is about this model of the document's alone
 //   why              why no number of the page decides it; word: the verdict, else "not comparable"
 //   absolute         it is about a value, not about a difference, so it needs the document's model and data
-//   equal, all       see judge_equal, judge_all; else more and less: see judge (report/verdict.h)
 //   percent          its values are shares: shown in percent, with so many digits
-//   about            it says that values are about as large: see about_equal
-Json claim_with_verdict(const Json& claim, bool was_run, bool judges, const std::string& model,
-                        const Names& differences, const ItemReport& report) {
-  const std::optional<LongTable>& ours = report.values();
-  const Unit unit = claim.has("percent") ? Unit{100, int(claim["percent"].integer()), "%"} : report.unit();
-  Verdict verdict{"not run", "this item was not run"};
-  if (was_run && !judges)
-    verdict = {"not judged", "the quick grid is a look at tables and figures"};
-  else if (was_run && claim.has("model") && claim["model"].string() != model)
-    verdict = {"not comparable", formatted("it is about {}", claim["model"].string())};
-  else if (was_run && claim.has("why"))
-    verdict = {claim.get("word", std::string("not comparable")), claim["why"].string()};
-  else if (was_run && claim.has("absolute"))
-    verdict = {"not comparable",
-               differences.empty()
-                   ? "no rule compares this value; it stands beside ours in the table"
-                   : joined(differences, "; ")};
-  else if (ours && claim.has("equal")) {
-    std::vector<Equal> values;
-    for (const Json& v : claim["equal"].items())
-      values.push_back({strings(v["at"]), v["is"].number(), int(v["digits"].integer())});
-    verdict = judge_equal(values, *ours);
-  } else if (ours && claim.has("all"))
-    verdict = judge_all(strings(claim["all"]), claim["is"].number(), *ours);
-  else if (ours)
-    verdict = judge({claim["where"].string(), claim["text"].string(), strings(claim["more"]),
-                     strings(claim["less"])},
-                    *ours, unit);
-  if (claim.has("about")) verdict = about_equal(verdict, unit);
+Verdict verdict_on(const Json& claim, const Judging& judging, const ItemReport& report) {
+  const std::string model = claim.get("model", judging.model);
+  if (!judging.was_run) return {"not run", "this item was not run"};
+  if (!judging.judges) return {"not judged", "the quick grid is a look at tables and figures"};
+  if (judging.generated && claim.get("real", false))
+    return {"on real data only", "it is about a data set or a model by name; these are generated"};
+  if (model != judging.model) return {"not comparable", formatted("it is about {}", model)};
+  if (claim.has("why")) return {claim.get("word", std::string("not comparable")), claim["why"].string()};
+  if (claim.has("absolute"))
+    return {"not comparable", judging.differences.empty()
+            ? "no rule compares this value; it stands beside ours in the table"
+                                                          : joined(judging.differences, "; ")};
+  if (!report.evidence()) return {"not run", "these values were not computed"};
+  Evidence evidence = *report.evidence();
+  if (claim.has("percent")) evidence.unit = {100, int(claim["percent"].integer()), "%"};
+  return judge(claim_of(claim, model), evidence);
+}
+
+Json claim_with_verdict(const Json& claim, const Judging& judging, const ItemReport& report) {
+  const Verdict verdict = verdict_on(claim, judging, report);
   return Json::object({{"where", claim["where"]},
                        {"text", claim["text"]},
+                       {"kind", claim.get("kind", std::string())},
                        {"verdict", verdict.word},
                        {"why", verdict.why},
                        {"pairs", Json::array_of(verdict.pairs)},
@@ -94,6 +129,9 @@ Document::Document(const DocumentOptions& options, const std::string& file)
       tasks_(parse_tasks(options.tasks, options.metric)) {
   const Names order = split(options.tasks);
   std::ranges::sort(tasks_, {}, [&](const Task& t) { return std::ranges::find(order, t.name); });
+  generated_ = is_generated(options.data);
+  if (generated_)
+    for (Task& task : tasks_) task.title += " (generated)";
   check_files(options.data, options.tasks_given ? tasks_ : std::vector<Task>());
   if (options.tasks_given) return;
   std::erase_if(tasks_, [&](const Task& task) {
@@ -142,20 +180,21 @@ std::vector<DevSet> first_dev_sets(const std::vector<Task>& tasks) {
   return all;
 }
 
-std::optional<double> Document::score(const Run& run, const DevSet& set) const {
-  return result(run)[column_name(set.task, set.measure)].number_if();
+std::optional<double> Document::score(const Run& run, const DevSet& set, DevRows rows) const {
+  const Json all = result(run);
+  return (rows == DevRows::all ? all : all[half_name(rows)])[column_name(set.task, set.measure)].number_if();
 }
 
-std::optional<double> Document::sound_score(const Run& run, const DevSet& set) const {
-  return result(run)["warnings"].string().empty() ? score(run, set) : std::nullopt;
+std::optional<double> Document::sound_score(const Run& run, const DevSet& set, DevRows rows) const {
+  return result(run)["warnings"].string().empty() ? score(run, set, rows) : std::nullopt;
 }
 
-ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& set,
-                                  double factor) const {
+ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& set, double factor,
+                                  DevRows rows) const {
   ItemReport::Cell cell;
   for (const Run& run : runs) {
-    cell.points.push_back(factor * score(run, set).value_or(0));
-    const auto sound = sound_score(run, set);
+    cell.points.push_back(factor * score(run, set, rows).value_or(0));
+    const auto sound = sound_score(run, set, rows);
     cell.sound.push_back(sound ? std::optional(factor * *sound) : std::nullopt);
     if (!sound) cell.warning = "a seed predicts the same for every input";
   }
@@ -164,18 +203,19 @@ ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& se
 
 void show_differences(ItemReport& report, const LongTable& sound, const std::string& column,
                       const Names& methods, const std::vector<DevSet>& sets) {
+  const Unit unit = report.evidence()->unit;
   const auto difference = [&](const std::string& method, const DevSet& set) -> ItemReport::Cell {
     const LongTable::Where with = {{"task", set.key()}, {column, method}},
                            without = {{"task", set.key()}, {column, "none"}};
-    const Verdict verdict = judge({"", "", with, without}, sound, report.unit());
+    const Verdict verdict = judge({.more = with, .less = without}, {sound, unit});
     const Numbers& pairs = verdict.pairs;
     if (pairs.empty()) return {.printed = "", .ours = "undefined", .note = verdict.why};
     return {.printed = "",
-            .ours = fixed(summarize(pairs).mean, report.unit().digits),
+            .ours = fixed(summarize(pairs).mean, unit.digits),
             .note = formatted("p {} (least {})", fixed(sign_flip_p(pairs), 3),
                               fixed(least_sign_flip_p(pairs.size()), 3))};
   };
-  report.table("Over the seeds, in percent; p of the exact sign-flip test, paired by seed",
+  report.table("Over the seeds, x 100; p of the exact sign-flip test, paired by seed",
                "mean difference to none", methods, sets, difference);
 }
 
@@ -218,6 +258,7 @@ Run Document::run_of(const TrainOptions& o, const std::vector<Task>& tasks,
 Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
   o = on_task(task, o);
   Run run = run_of(o, {task}, name);
+  run.options["halves"] = "of the dev rows";        // a result that lacks them is another run's
   run.work = [o](const std::string& folder) {
     const Experiment experiment(o);
     const RunResult trained_run = train(experiment, o, folder);
@@ -225,14 +266,12 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     TrainedModel trained(folder);
     std::ostringstream warnings;
     const TaskData& data = experiment.data()[0];
-    const TaskScores scores = scores_on(data.dev, trained.model.network, data.task, &warnings);
-    Json result = Json::object({{"warnings", warnings.str()}});
+    const SetPredictions predicted = predict(trained.model.network, data.task, data.dev);
+    Json result = dev_scores(data.task, data.dev, predicted, warnings);
+    result.set("warnings", warnings.str());
     result.set("examples", int64_t(data.dev[0].examples.size()))
         .set("epoch", trained_run.best_epoch + 1);
     result.set("parameters", trained_run.parameters).set("trained", trained_run.trained);
-    const std::vector<Measure> list = measures(data.task);
-    for (size_t i = 0; i < list.size(); ++i)
-      result.set(column_name(data.task, list[i]), scores[i] ? Json(*scores[i]) : Json());
     return result;
   };
   return run;
@@ -362,11 +401,10 @@ Json Document::show(const Item& item) {
     for (const std::string& sentence : about.caption) report.caption(sentence);
     say_differences(about, report);
   }
-  const std::string model = model_of_document()["name"].string();
+  const Judging judging = {chosen, options_.judges(), generated_, model_of_document()["name"].string(),
+                           chosen ? differences() : Names()};
   Json::Array claims;
-  for (const Json& claim : about.claims)
-    claims.push_back(claim_with_verdict(claim, chosen, options_.judges(), model,
-                                        chosen ? differences() : Names(), report));
+  for (const Json& claim : about.claims) claims.push_back(claim_with_verdict(claim, judging, report));
   Json json = report.json();
   json.set("claims", Json::array(claims));
   json.set("code", places_of(about)).set("test", Json::array({about.tests.begin(), about.tests.end()}));
@@ -405,7 +443,7 @@ int Document::run(std::vector<Item> items) {
   Json about = paper_.document;
   Names equations_of_all;
   for (const Json& tag : about["equations"].items()) equations_of_all.push_back(tag.string());
-  about.set("equations", equations(equations_of_all)).set("page", paper_.name);
+  about.set("equations", equations(equations_of_all)).set("page", paper_.name).set("generated", generated_);
   const Json report = Json::object({{"form", report_form},
                                     {"document", about},
                                     {"command", joined(options_.command, " ")},

@@ -47,6 +47,10 @@ struct DevSet {
 std::vector<DevSet> dev_sets(const std::vector<Task>& tasks, bool metric_in_title = true);
 std::vector<DevSet> first_dev_sets(const std::vector<Task>& tasks);
 
+// Rows of a dev set: all, those at even positions (0, 2, ...), or the others. What was chosen by the scores
+// on one half is judged by those on the other.
+enum class DevRows { all, first_half, second_half };
+
 class Document {
  public:
   // Error: a task's files are missing, and it was asked for; or no task has any.
@@ -56,14 +60,14 @@ class Document {
   int run(std::vector<Item> items);
   Study& study() { return study_; }
   Json result(const Run& run) const { return study_.result(run); }
-  // The dev score of a fine-tuning; none: undefined. sound_score: none also for a model that gives every
-  // input the same answer, since its score does not compare methods.
-  std::optional<double> score(const Run& run, const DevSet& set) const;
-  std::optional<double> sound_score(const Run& run, const DevSet& set) const;
+  // The dev score of a fine-tuning, on all rows or one half of them; none: undefined. sound_score: none
+  // also for a model that gives every input the same answer, since its score does not compare methods.
+  std::optional<double> score(const Run& run, const DevSet& set, DevRows rows = DevRows::all) const;
+  std::optional<double> sound_score(const Run& run, const DevSet& set, DevRows rows = DevRows::all) const;
   // A cell with the scores of fine-tunings, times a factor, as its points; an undefined one counts
   // 0.
-  ItemReport::Cell scores(const std::vector<Run>& runs, const DevSet& set,
-                          double factor = 100) const;
+  ItemReport::Cell scores(const std::vector<Run>& runs, const DevSet& set, double factor = 100,
+                          DevRows rows = DevRows::all) const;
   std::string folder(const Run& run) const { return study_.folder(run); }
   const std::vector<Task>& tasks() const { return tasks_; }
   const DocumentOptions& options() const { return options_; }
@@ -90,7 +94,7 @@ class Document {
   // weights go when its work is done.
   Run run_of(const TrainOptions& o, const std::vector<Task>& tasks, const std::string& name);
   // Fine-tuning; the result has for every measure a score (null: undefined), by its column name,
-  // and "warnings". o: see on_task.
+  // the same of the "first half" and the "second half" of the dev rows, and "warnings". o: see on_task.
   Run fine_tuning(const Task& task, TrainOptions o, const std::string& name);
 
  private:
@@ -106,6 +110,7 @@ class Document {
   Paper paper_;
   Study study_;
   std::vector<Task> tasks_;
+  bool generated_ = false;     // the data are those of data/mini
   Names missing_;              // titles of tasks without files
 };
 
@@ -132,11 +137,13 @@ inline const std::string warm_up_text =
     "trainer k/w, so that its first step learns nothing";
 
 // What dev scores are held against: the majority class of the training set (or its mean), and word
-// counts.
+// counts. show_yardsticks shows them in this unit, and hands the better one of each set, with its
+// standard error, to the verdicts, in the unit of the values that judge_by was given before. judging: the
+// share of the dev rows that these values are of.
 std::function<std::vector<Run>()> yardstick_runs(Document& document,
                                                  const std::vector<Task>& tasks);
 void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report,
-                     const Unit& unit = {100, 2, "percent"});
+                     const Unit& unit = {100, 2, "percent"}, double judging = 1);
 void say_of_dev_scores(ItemReport& report);       // how those of Document::scores are chosen
 
 }  // namespace minbert

@@ -32,6 +32,8 @@ struct DocumentOptions : MachineOptions {
     return {.max_length = std::min(max_length, most_tokens), .limit = limit, .skip_bad_rows = skip_bad_rows};
   }
   bool judges() const { return grid != Grid::quick; }   // which is a look at tables and figures
+  // How often the rows of a measurement are drawn again; data/papers says it, too.
+  int resamples() const { return judges() ? 200 : 0; }
 };
 // Binds them; the options that follow are the document's own.
 void add_document_options(CommandLine& line, DocumentOptions& options);

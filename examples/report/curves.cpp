@@ -68,9 +68,16 @@ Series smoothed(const Series& all, size_t points) {
 Series losses_of(const std::string& folder, const std::string& task) {
   const CsvTable table(folder + "/steps.csv");
   const Numbers steps = table.numbers("step"), all = table.numbers("loss");
-  Series own, losses;
+  Series own;
   for (size_t i = 0; i < table.rows(); ++i)
     if (table.texts("task")[i] == task) own.add(steps[i], all[i]);
+  return own;
+}
+
+namespace {
+// For a drawing: a point that is NaN stands in each long rest.
+Series with_gaps(const Series& own) {
+  Series losses;
   Numbers rests;
   for (size_t i = 1; i < own.x.size(); ++i) rests.push_back(own.x[i] - own.x[i - 1]);
   const double usual = rests.empty() ? 1 : std::max(1.0, median(rests));      // 0: batches of one step
@@ -80,6 +87,7 @@ Series losses_of(const std::string& folder, const std::string& task) {
   }
   return losses;
 }
+}  // namespace
 
 Curve mean_of(const std::string& title, const std::vector<Series>& runs) {
   Curve curve{.title = title};
@@ -105,7 +113,7 @@ Curve loss_curve(const std::string& title, const Names& folders, const std::stri
   // of the longest run: --patience may have ended others earlier
   size_t batches = 0;
   for (const std::string& folder : folders) {
-    runs.push_back(losses_of(folder, task));
+    runs.push_back(with_gaps(losses_of(folder, task)));
     batches = std::max(batches, runs.back().x.size());
   }
   for (Series& run : runs) run = smoothed(run, batches);

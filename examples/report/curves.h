@@ -33,13 +33,13 @@ class CsvTable {
 // window reaches over a gap, a point whose x and y are NaN.
 Series smoothed(const Series& series, size_t points);
 
-// The losses of a task, from FOLDER/steps.csv: x the optimizer step, y the loss of a batch. A gap
-// stands where the task rests much longer than between most of its batches.
+// The losses of a task, from FOLDER/steps.csv: x the optimizer step, y the loss of a batch.
 Series losses_of(const std::string& folder, const std::string& task);
 // At each point the mean over the runs that got so far and have a value there, and of several runs
 // the deviation.
 Curve mean_of(const std::string& title, const std::vector<Series>& runs);
-// The mean over the runs in these folders of a task's losses, smoothed.
+// The mean over the runs in these folders of a task's losses, smoothed, with a gap where the task rests much
+// longer than between most of its batches.
 Curve loss_curve(const std::string& title, const Names& folders, const std::string& task);
 
 }  // namespace minbert

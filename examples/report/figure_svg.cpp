@@ -113,6 +113,24 @@ struct Axis {
   }
 };
 
+// Which ticks get their texts, so that none lies over another: on a logarithmic axis the powers of ten first.
+// half: half of the i-th text's room
+template <class Half>
+std::vector<bool> texts_with_room(const Axis& axis, const Half& half) {
+  std::vector<bool> has_text(axis.ticks.size());
+  const auto add = [&](size_t i) {
+    for (size_t k = 0; k < axis.ticks.size(); ++k)
+      if (has_text[k] && std::abs(axis.at(axis.ticks[i]) - axis.at(axis.ticks[k])) < half(i) + half(k) + 4) return;
+    has_text[i] = true;
+  };
+  for (const bool powers : {true, false})
+    for (size_t i = 0; i < axis.ticks.size(); ++i) {
+      const double power = axis.scaled(axis.ticks[i]);
+      if (powers == (axis.log && std::abs(power - std::round(power)) < 1e-9)) add(i);
+    }
+  return has_text;
+}
+
 bool drawn(const Panel& p, double x, double y) {
   return std::isfinite(x) && std::isfinite(y) && (!p.log_x || x > 0) && (!p.log_y || y > 0);
 }
@@ -342,24 +360,20 @@ void FigureDrawing::panel(const Panel& p, Axes& a, double x, double y) {
   words(x - width_of(a.y.texts) - 22, y + plot_height_ / 2, 13, p.y_label, plot_height_ + 30, -90);
   if (a.x.empty()) words(middle, y + plot_height_ / 2, 13, "no values", room);
   const char *gray = "#666", *grid = "#e6e6e6";
-  double right = -INFINITY, above = INFINITY;      // ends of the last tick's text; none over another
+  const auto texts_of_x = texts_with_room(a.x, [&](size_t i) { return width_of({a.x.texts[i]}) / 2; });
   for (size_t i = 0; i < a.x.ticks.size(); ++i) {
     const double at = a.x.at(a.x.ticks[i]);
     if (a.image.empty() && p.x_names.empty())
       svg_.stroke(point('M', at, foot) + point('L', at, y), grid);
     svg_.stroke(point('M', at, foot) + "v4", gray);
-    const double half = width_of({a.x.texts[i]}) / 2;
-    if (at - half < right + 4) continue;
-    right = at + half;
-    svg_.text(at, foot + 18, a.x.texts[i]);
+    if (texts_of_x[i]) svg_.text(at, foot + 18, a.x.texts[i]);
   }
+  const auto texts_of_y = texts_with_room(a.y, [](size_t) { return 4; });
   for (size_t i = 0; i < a.y.ticks.size(); ++i) {
     const double at = a.y.at(a.y.ticks[i]);
     if (a.image.empty()) svg_.stroke(point('M', x, at) + point('L', a.x.to, at), grid);
     svg_.stroke(point('M', x, at) + "h-4", gray);
-    if (std::abs(above - at) < 12) continue;
-    above = at;
-    svg_.text(x - 8, at + 4, a.y.texts[i], {.anchor = "end"});
+    if (texts_of_y[i]) svg_.text(x - 8, at + 4, a.y.texts[i], {.anchor = "end"});
   }
   if (!a.color.empty()) heat(p.heat, a);
   for (size_t i = 0; i < p.curves.size() && !a.x.empty(); ++i)

@@ -1,6 +1,7 @@
 // Collecting what an item shows.
 #include "report/item_report.h"
 
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 
@@ -8,6 +9,15 @@
 #include "minbert/metrics.h"
 
 namespace minbert {
+
+namespace {
+bool has_word(const std::string& text, const std::string& word) {
+  std::istringstream words(text);
+  for (std::string one; words >> one;)
+    if (one.substr(std::min(one.find_first_not_of("-+("), one.size())).starts_with(word)) return true;
+  return false;
+}
+}  // namespace
 
 std::string significant(double value, int digits) {
   std::ostringstream out;
@@ -48,7 +58,7 @@ std::string ItemReport::stem(const std::string& word) const {
 void ItemReport::csv(const LongTable& values, const std::string& word) {
   values.save(folder_ + "/" + stem(word) + ".csv");
   append("files", stem(word) + ".csv");
-  if (word.empty()) values_ = values;
+  if (word.empty()) judge_by(values);
 }
 
 void ItemReport::table(const std::string& title, const Names& columns,
@@ -57,6 +67,13 @@ void ItemReport::table(const std::string& title, const Names& columns,
   for (const TableRow& row : rows) {
     Json::Array cells;
     for (const Cell& c : row.cells) {
+      for (const char* word : {"nan", "inf"})       // alone, or as "-nan", "nan ± nan"
+        MB_CHECK(!has_word(c.ours, word), "{}: the cell of {} is \"{}\"; write what is undefined as undefined",
+                 item_["name"].string(), row.head, c.ours);
+      MB_CHECK(std::ranges::none_of(verdict_words, [&](const VerdictWord& v) { return c.ours == v.word; }),
+               "{}: the cell of {} is a verdict, \"{}\"; make it a claim of data/papers", item_["name"].string(),
+                   row.head,
+               c.ours);
       cells.push_back(
           Json::object({{"ours", c.ours},
                         {"printed", c.printed},

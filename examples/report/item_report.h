@@ -94,11 +94,16 @@ class ItemReport {
   bool holds(const std::string& condition) const;
   void caption(const std::string& sentence);
   const LongTable& printed() const { return printed_; }
-  // The values by which the document's claims are judged: those of ITEM.csv, or these instead; and
-  // how the page shows a difference of them.
-  void judge_by(const LongTable& values, const Unit& unit = {}) { values_ = values, unit_ = unit; }
-  const std::optional<LongTable>& values() const { return values_; }
-  const Unit& unit() const { return unit_; }
+  // What the document's claims are judged by: the values of ITEM.csv, or these instead; and how the page shows a
+  // difference of them. yardsticks: see Evidence.
+  void judge_by(const LongTable& values, const Unit& unit = {}) {
+    evidence_ = Evidence{values, unit, evidence_ ? evidence_->yardsticks : no_yardsticks};
+  }
+  void yardsticks(const LongTable& scores) {
+    if (!evidence_) evidence_ = Evidence{LongTable({"value"}), {}, scores};
+    evidence_->yardsticks = scores;
+  }
+  const std::optional<Evidence>& evidence() const { return evidence_; }
   const Json& json() const { return item_; }
 
  private:
@@ -109,8 +114,8 @@ class ItemReport {
   std::string folder_;
   LongTable printed_;
   Json item_;
-  std::optional<LongTable> values_;
-  Unit unit_;
+  inline static const LongTable no_yardsticks = LongTable({"task", "what", "value"});
+  std::optional<Evidence> evidence_;
   std::map<std::string, bool> when_;
 };
 

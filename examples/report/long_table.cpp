@@ -2,7 +2,9 @@
 #include "report/long_table.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
@@ -43,6 +45,8 @@ void LongTable::save(const std::string& file) const {
   for (const std::string& column : columns_) text += (text.empty() ? "" : ",") + column;
   text += "\n";
   for (const Row& row : rows_) {
+    MB_CHECK(!row.value || std::isfinite(*row.value), "{}: the value of {} is {}; what is undefined has none", file,
+             joined(row.keys), *row.value);
     for (const std::string& key : row.keys) text += csv_field(key) + ",";
     text += (row.value ? float_text(*row.value) : "") + "\n";
   }

@@ -40,7 +40,8 @@ std::vector<Difference> differences_of(const Json& list, const std::string& wher
   return all;
 }
 
-const Names claim_keys = {"more", "less", "model", "why", "word", "absolute", "equal", "all", "is", "percent", "about"};
+const Names claim_keys = {"kind", "random", "more", "less", "over", "all", "is", "equal", "halves", "margin",
+                          "margin_is", "printed", "real", "model", "why", "word", "absolute", "percent"};
 
 PaperItem item_of(const Json& entry, const std::string& file) {
   MB_CHECK(entry.has("tag"), "{}: an item has no \"tag\"", file);

@@ -378,17 +378,21 @@ std::string chance(const Json& report) {
       by_chance += share;
     }
   if (compared == 0) return "";
-  return formatted(
-      "<p>{} on this page rested on pairs enough to be supported or contradicted. If nothing had "
-      "an effect, chance alone would call {} of them so.</p>\n",
-      counted(compared, "claim"), fixed(by_chance, by_chance < 1 ? 2 : 1));
+  return formatted("<p>Of the claims on this page {} could get a colored word by chance. If nothing had an effect, "
+                   "{} of them would.</p>\n",
+                   compared, fixed(by_chance, by_chance < 1 ? 2 : 1));
 }
 
-// The source, and what the document says.
+// Whose data these are, the source, and what the document says.
 std::string about(const Json& document) {
   const std::string link = escaped(document.get<std::string>("address", ""));
-  return formatted("<p class=\"muted\">{}{}</p>\n", text(document, "source"),
-                   link.starts_with("https://") ? formatted("; <a href=\"{}\">{}</a>", link, link) : "") +
+  const char* const generated =
+      "<p class=\"warning\">Generated data: the sentences of these sets are those of data/mini, made from a grammar. "
+      "They bear the names of the sets whose form they have, and say nothing of those.</p>\n";
+  const std::string linked = formatted("; <a href=\"{}\">{}</a>", link, link);
+  return (document.get("generated", false) ? generated : "") +
+         formatted("<p class=\"muted\">{}{}</p>\n", text(document, "source"),
+                   link.starts_with("https://") ? linked : "") +
          element("<p>{}</p>\n", escaped(document.get<std::string>("says", ""))) +
          element("<p class=\"muted\">{}</p>\n", escaped(document.get<std::string>("open", "")));
 }
@@ -442,6 +446,21 @@ std::string report_html(const Json& report, const std::string& folder) {
           heading("environment", "Environment") + facts(report["environment"]));
 }
 
+// "On generated data: supported 3, undecided 2": the claims of all reports, those on generated data apart
+std::string counted_claims(const std::vector<StudyReport>& reports, bool generated) {
+  std::string html;
+  for (const VerdictWord& v : verdict_words) {
+    int64_t count = 0;
+    for (const auto& [folder, report] : reports)
+      if (report["document"].get("generated", false) == generated)
+        for (const Json& item : report["items"].items())
+          count += std::ranges::count(item["claims"].items(), v.word,
+                                      [](const Json& c) { return c["verdict"].string(); });
+    if (count) html += formatted("{} {} ", verdict(v.word), count);
+  }
+  return element(generated ? "<p>On generated data: {}</p>\n" : "<p>On other data: {}</p>\n", html);
+}
+
 std::vector<StudyReport> study_reports(const std::string& folder) {
   std::vector<StudyReport> all;
   std::error_code none;
@@ -459,7 +478,7 @@ std::vector<StudyReport> study_reports(const std::string& folder) {
 }
 
 std::string index_html(const std::vector<StudyReport>& reports, const std::string& folder) {
-  std::string body = "<h1>Studies</h1>\n";
+  std::string body = "<h1>Studies</h1>\n" + counted_claims(reports, true) + counted_claims(reports, false);
   for (const auto& [of_study, report] : reports) {
     const std::string link = address(std::filesystem::proximate(of_study + "/report.html", folder).string());
     body += formatted("<h2><a href=\"{}\">{}</a></h2>\n", link, text(report["document"], "title")) +

@@ -4,7 +4,7 @@
 // The report is a Json:
 //   form         report_form
 //   document     tag, title, source, address (or none), says and open: a paragraph each (or none), equations, page:
-//                the name of its page of `make papers` (or none)
+//                the name of its page of `make papers` (or none), generated: are the data those of data/mini?
 //   command, grid (a sentence)
 //   settings, environment           text -> text, or a number
 //   equations    [reference, math: MathML, code [places]]
@@ -13,7 +13,7 @@
 //                differs [sentences], tables, files [names],
 //                inputs {title, list [texts, said, command]} (or none),
 //                figures {file, text: what it shows},
-//                claims {where, text, verdict, why, pairs [differences], by_chance}: see verdict.h
+//                claims {where, text, kind, verdict, why, pairs [differences], by_chance}: see verdict.h
 //   a table      title, columns, rows {head, cells}
 //   a cell       ours, printed, note, warning; points [one a seed; null: undefined] and
 //                printed_point (or null): its dot plot; mark and printed_mark: good, half, bad or
@@ -28,7 +28,7 @@
 
 namespace minbert {
 
-inline constexpr int report_form = 2;               // one more whenever its keys mean something else
+inline constexpr int report_form = 3;               // one more whenever its keys mean something else
 
 // One report. Figures stand in the page, from FOLDER/FILE.svg.
 std::string report_html(const Json& report, const std::string& folder);

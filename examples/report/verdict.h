@@ -1,15 +1,16 @@
-// What our values say of a document's claims: one list of words, one rule for each.
+// What our values say of a document's claims: a claim is of one kind, and each kind has its own evidence.
 //
-// A claim says that some values are above others, or that runs turn out in some way.
-//   Facts        values without a seed are computed, not trained: nothing of them is chance. The claim
-//                holds in each pair of values, or it does not: "as printed", "not as printed".
-//   Comparisons  trained values have a seed. The pairs are the seeds, each with its mean over all else;
-//                of one seed, the tasks. p is the exact sign-flip test's, two-sided:
-//                  supported            p <= .05, in the claim's direction
-//                  points that way      each pair does, but they are too few for p <= .05
-//                  undecided            all else: mixed signs, ties, a single pair, values that are
-//                                       undefined since a model gives every input the same answer
-//                  points the other way, contradicted: likewise against the claim
+//   fact         theorems, counts, printed numbers: computed, nothing of it is chance. "so", "not so"
+//   measured     values of the rows that were read, or of a random direction: the rows were drawn again, and the
+//                interval is the value ± 1.96 standard deviations of the resamples, and wide enough for 95 of 100
+//                of them; or, of values with a seed, as a difference
+//   difference   trained runs, paired by seed, each seed with its mean over all else. p is the exact sign-flip
+//                test's, two-sided, the interval the exact one. Under six pairs it decides nothing
+//   for_all      "works for every ...": in n of N, with the exact interval of the share, and those that are otherwise
+//   both         "A, and B": each by its kind; the word is the worse of the two
+//   about        "comparable", "unimportant": equal if the interval lies within a margin, which the claim says
+//
+// supported, contradicted: the interval or p says so, in or against the claim's direction; undecided: it does not.
 // With 6 pairs of one sign p = 2/64 = .031; 5 cannot give less than .0625.
 #pragma once
 
@@ -20,35 +21,28 @@
 
 namespace minbert {
 
-// style: of the page, "good", "half", "bad" or "none"
+// style: of the page, "good", "bad" or "none"; rank: of two halves the lower one counts
 struct VerdictWord {
   const char *word, *style, *meaning;
+  int rank;
 };
-inline constexpr std::array<VerdictWord, 10> verdict_words = {
-    {{"as printed", "good", "nothing trained, nothing random, and so it is in every case"},
-     {"supported", "good", "trained runs show it, p <= .05 by the exact sign-flip test"},
-     {"points that way", "half", "every pair of runs shows it, but they are too few for p <= .05"},
-     {"undecided", "none", "the runs do not tell: pairs that differ in sign, ties, or one pair alone"},
-     {"points the other way", "half", "every pair of runs shows the opposite, too few for p <= .05"},
-     {"contradicted", "bad", "trained runs show the opposite, p <= .05"},
-     {"not as printed", "bad", "nothing trained, nothing random, and in some cases it is not so"},
-     {"not comparable", "none", "the document says too little to tell, or ours is too different"},
-     {"not judged", "none", "a quick look, with too little work behind it"},
-     {"not run", "none", "there are no values of ours"}}};
+inline constexpr std::array<VerdictWord, 14> verdict_words = {
+    {{"so", "good", "a fact: computed, with nothing random in it", 9},
+     {"not so", "bad", "a fact, and otherwise", 1},
+     {"supported", "good", "runs or resampled rows show it: p <= .05", 8},
+     {"contradicted", "bad", "runs or resampled rows show the opposite: p <= .05", 0},
+     {"undecided", "none", "the values do not tell, or are of too few runs", 4},
+     {"holds in all", "good", "it is so in each of the runs", 7},
+     {"not for all", "bad", "in some of the runs it is not so", 2},
+     {"about equal", "good", "the difference is within the margin", 7},
+     {"differs", "bad", "the difference is beyond the margin", 2},
+     {"neither learned it", "none", "both sides are within 2 standard errors of the yardsticks, or below them", 4},
+     {"not comparable", "none", "the document says too little to tell, or ours is too different", 5},
+     {"on real data only", "none", "it is about data or a model that are not these", 5},
+     {"not judged", "none", "a quick look, with too little work behind it", 3},
+     {"not run", "none", "there are no values of ours", 3}}};
 
-// One of a document's statements about its numbers: those at `more` are above those at `less`. The
-// columns that both leave open pair the values, one with one.
-struct Claim {
-  std::string where, text;                                  // "sec.4.3", in our words
-  LongTable::Where more, less;
-};
-
-struct Verdict {
-  std::string word, why;
-  Numbers pairs = {};            // the differences that it rests on, in the unit that is shown
-  // The probability of "supported" or "contradicted" if there is no effect; 0: the pairs are too few
-  double by_chance = 0;
-};
+enum class Kind { fact, measured, difference, for_all, both, about };
 
 // How a difference of the item's values is shown: 0.0191 as "1.91 %"
 struct Unit {
@@ -57,22 +51,49 @@ struct Unit {
   std::string name = {};
 };
 
-Verdict judge(const Claim& claim, const LongTable& ours, const Unit& unit = {});
-// Of a claim that some values are about as large as others, where the document says no margin: no test
-// decides that. In place of the verdict, the mean difference and within what it lies.
-Verdict about_equal(const Verdict& verdict, const Unit& unit);
+// What a claim is judged by. values: a column "seed" or "sample" says what is random: the seed of a run, or which
+// drawing of the rows, "0" for the rows as they are.
+struct Evidence {
+  LongTable values;
+  Unit unit = {};
+  // By task: the best score without a BERT, and the standard error of a score. {"task", "what", "value"}, what: "score"
+  // or "error"; empty: no comparison with them
+  LongTable yardsticks = LongTable({"task", "what", "value"});
+};
+
 // A claim that a value is the printed one, to the digits that are printed.
 struct Equal {
   LongTable::Where at;
   double printed;
   int digits;
 };
-Verdict judge_equal(const std::vector<Equal>& values, const LongTable& ours);
-// A claim that every value that `where` selects is `value`: a seed all of whose values are so
-// counts 1, each other seed -1.
-Verdict judge_all(const LongTable::Where& where, double value, const LongTable& ours);
 
-// ---- The test
+// One of a document's statements about its numbers.
+struct Claim {
+  Kind kind = Kind::difference;
+  // The values at `more` are above those at `less`. The columns that both leave open pair them, one with one.
+  LongTable::Where more = {}, less = {};
+  std::string over = "seed";                        // the column of the pairs; of a document's printed scores "task"
+  LongTable::Where all = {};                        // of a for_all or a fact: each of these is `is`
+  double is = 0;
+  std::vector<Equal> equal = {};                    // of a fact
+  std::vector<Claim> halves = {};                   // of both
+  double margin = 0;                                // of about, in the unit that is shown
+  std::string margin_is = {};                       // "the document's spread between seeds"
+  std::optional<double> printed = {};               // the difference that the document prints, in this unit
+};
+// Of data/papers: {"kind": "difference", "more": {...}, "less": {...}}, "halves": [claims]; "printed": a number, or one
+// for each of the document's models by its name. Error: a kind that is none, or that lacks what it needs.
+Claim claim_of(const Json& json, const std::string& model = "");
+
+struct Verdict {
+  std::string word, why;
+  Numbers pairs = {};            // the differences that it rests on, in the unit that is shown
+  double by_chance = 0;          // the probability of a coloured word if there is no effect
+};
+Verdict judge(const Claim& claim, const Evidence& evidence);
+
+// ---- The tests
 
 // Exact: of the 2^n ways to give n differences signs, the share whose sum is at least as far from 0
 // as theirs. Between two methods under the same seeds. 0 < n <= 24.
@@ -83,5 +104,11 @@ double least_sign_flip_p(size_t n);                         // 2 / 2^n: all of o
 // symmetric about it, whatever their distribution: between the k-th of the means of all subsets from
 // below and from above, k = .025 2^n (Hartigan 1969). 6 <= n <= 16.
 std::pair<double, double> sign_flip_interval(const Numbers& differences);
+
+// The share that n of N shows: Clopper and Pearson's exact interval, .95.
+std::pair<double, double> share_interval(size_t n, size_t of);
+
+// In standard deviations of the differences: the effect that n pairs show in four of five cases.
+double detectable(size_t n);
 
 }  // namespace minbert

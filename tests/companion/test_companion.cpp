@@ -10,6 +10,7 @@
 #include "folder.h"
 #include "minbert/files.h"
 #include "report/html.h"
+#include "report/report.h"
 #include "shown.h"
 
 namespace minbert::test {
@@ -171,7 +172,8 @@ TEST_CASE("companion: a study's verdicts stand beside the claims; a report of an
        {"tables", Json::array({Json::object({{"title", "a title of a table"}, {"columns", Json::array()},
                                              {"rows", Json::array()}})})},
        {"claims", Json::array({Json::object({{"text", claim}, {"verdict", "supported"}, {"why", "six of six"}})})}});
-  Json report = Json::object({{"form", 2}, {"grid", "six seeds"}, {"document", Json::object({{"tag", "IsoBN"}})},
+  Json report = Json::object({{"form", report_form}, {"grid", "six seeds"},
+                              {"document", Json::object({{"tag", "IsoBN"}})},
                               {"items", Json::array({item})}});
   const std::string page = paper_page(isobn, all, project(), {{"build/study/isotropy", report}}, "build/papers");
   CHECK(contains(page, "build/study/isotropy: six of six"));

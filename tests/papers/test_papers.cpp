@@ -11,6 +11,7 @@
 #include "minbert/metrics.h"
 #include "runs/comparison.h"
 #include "report/paper.h"
+#include "report/verdict.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -91,6 +92,39 @@ TEST_CASE("papers: the losses of a run are cross-entropy, binary cross-entropy a
     }
     CHECK(std::stod(rows[1 + task][2]) == doctest::Approx(loss / double(z.rows())).epsilon(1e-4));
   }
+}
+
+TEST_CASE("papers: a claim's printed effect is the one of the printed table [IsoBN tab.1-2] [TA tab.1-2]") {
+  const std::map<std::string, std::string> names = {{"BERT-base-cased", "BERT-base"}};   // in the table
+  size_t compared = 0;
+  const auto compare = [&](const PaperItem& item, const Json& claim, const std::string& model) {
+    const std::optional<double> effect = claim_of(claim, model).printed;
+    if (!effect) return;
+    LongTable::Where of_model = {{"model", names.contains(model) ? names.at(model) : model}};
+    if (std::ranges::count(item.printed.columns(), "statistic"))
+      of_model["statistic"] = item.printed.only({{"statistic", "mean"}}).rows().empty() ? "median" : "mean";
+    const auto mean = [&](const Json& side) {
+      LongTable::Where where = of_model;
+      for (const auto& [column, value] : side.members()) where[column] = value.string();
+      LongTable found = item.printed.only(where);
+      Numbers values;
+      for (const LongTable::Row& row : found.rows())
+        if (row.keys[1] != "average") values.push_back(*row.value);
+      return summarize(values).mean;
+    };
+    INFO(claim["text"].string());
+    CHECK(mean(claim["more"]) - mean(claim["less"]) == doctest::Approx(*effect).epsilon(1e-3));
+    ++compared;
+  };
+  for (const char* document : {"isobn", "task-adaptation"}) {
+    const Paper paper(document);
+    for (const char* name : {"tab1", "tab2"})
+      for (const Json& claim : paper.item(name).claims)
+        for (const std::string model : {"BERT-base-cased", "RoBERTa-large", "BERT-base", "BERT-large-wwm"})
+          if (claim.has("printed") && (claim["printed"].is_object() || claim.get("model", std::string()) == model))
+            compare(paper.item(name), claim, model);
+  }
+  CHECK(compared == 2 * (8 + 7) + 23 + 9);
 }
 
 TEST_CASE("papers: every norm of the encoder is conditional on the task [CLN replaces]") {

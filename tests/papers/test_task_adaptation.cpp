@@ -87,12 +87,23 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   size_t judged = 0;
   for (const Json& claim : item_of(report, "tab1")["claims"].items())
     if (claim["where"].string() == "tab.1" && contains(claim["text"].string(), "SST-2")) {
-      // Where the tiny model gives every input the same answer, nothing is judged.
+      // Where the tiny model gives every input the same answer, the seed is named.
       const std::string why = claim["why"].string();
-      CHECK((contains(why, "of 2 seeds agree") || contains(why, "of 2 values are undefined")));
+      CHECK((contains(why, "2 seeds, too few to tell: mean difference ") ||
+             contains(why, "the same answer: seed 1171")));
+      CHECK(claim["verdict"].string() == "undecided");
       ++judged;
     }
   CHECK(judged == 5);
+
+  // What is measured on rows is judged by rows drawn again.
+  size_t measured = 0;
+  for (const char* name : {"fig2", "fig3"})
+    for (const Json& claim : item_of(report, name)["claims"].items())
+      measured += contains(claim["why"].string(), ", over rows drawn again; of ");
+  CHECK(measured == 1 + 3);                         // of fig.3 SST-2's, QNLI's and that of all
+  for (const char* name : {"fig1", "fig2", "fig3"})
+    CHECK(contains(item_of(report, name)["caption"].string(), formatted("by {} drawings of the rows", o.resamples())));
 
   // The learned weights of the layers are a softmax.
   double sum = 0;
@@ -192,7 +203,7 @@ TEST_CASE("task_adaptation: on the tape, embedding normalization changes forward
     CHECK(unequal(2) < 1e-3);
     for (const Json& claim : item["claims"].items()) {
       CAPTURE(claim["text"].string());
-      CHECK(claim["verdict"].string() == "as printed");
+      CHECK(claim["verdict"].string() == "so");
     }
     const std::string svg = read_file(world.path("study/fig4.svg"));
     CHECK(contains(svg, "normalize_gradient"));

@@ -171,6 +171,10 @@ TEST_CASE("figure: the texts of an axis do not stand upon each other") {
   const Picture picture(figure);
   for (const char* tick : {"0.2", "0.3", "0.4", "0.6"}) CHECK(picture.says(tick));
   for (const char* tick : {"0.5", "0.9"}) CHECK_FALSE(picture.says(tick));
+  figure.panels[0].curves[0].x = {0.0015, 0.6};     // a power of ten comes before its neighbours
+  const Picture decades(figure);
+  for (const char* tick : {"0.01", "0.1"}) CHECK(decades.says(tick));
+  CHECK_FALSE(decades.says("0.005"));
 }
 
 TEST_CASE(

@@ -55,7 +55,7 @@ Json sample() {
         {"head": "layer", "cells": [{"ours": "70.1", "points": [0.786, null], "note": "grain .25"}]}]}],
       "claims": [{"where": "sec.4", "text": "It helps by 1.9.", "verdict": "supported", "why": "in 6 of 6",
                   "pairs": [1.5, 2.3], "by_chance": 0.03125},
-                 {"text": "Always.", "verdict": "not as printed"}]},
+                 {"text": "Always.", "verdict": "not so"}]},
      {"name": "fig1", "title": "Curves", "status": "run", "differs": ["500 rows"],
       "figures": [{"file": "a.svg", "text": "A falls"}]},
      {"name": "tab5", "title": "Large", "status": "not run", "why": "no folder holds the large model"}]
@@ -133,7 +133,7 @@ TEST_CASE(
   CHECK(matches(page, "cx=\"([^\"]*)\"", 1) == Strings{"5", "12.78", "50", "63.7", "95"});
   CHECK(contains(page, "d=\"M95 1v14\""));
   CHECK(contains(page, "<title>differences: 1.5, 2.3; the bar: 0</title>"));
-  CHECK(contains(page, "<p>1 claim on this page rested on pairs enough"));
+  CHECK(contains(page, "<p>Of the claims on this page 1 could get a colored word by chance."));
 }
 
 TEST_CASE(
@@ -144,8 +144,8 @@ TEST_CASE(
                     contents = page.substr(0, page.find("id=\"tab2\""));
   CHECK(contains(contents, "<p class=\"claim\"><span class=\"verdict good\">supported</span>"
                            "<a href=\"#tab2-claim-1\">sec.4 It helps by 1.9.</a></p>"));
-  CHECK(contains(contents, "not as printed</span><a href=\"#tab2-claim-2\">Always.</a>"));
-  CHECK(contains(page, "<li id=\"tab2-claim-2\"><span class=\"verdict bad\">not as printed</span>"));
+  CHECK(contains(contents, "not so</span><a href=\"#tab2-claim-2\">Always.</a>"));
+  CHECK(contains(page, "<li id=\"tab2-claim-2\"><span class=\"verdict bad\">not so</span>"));
   CHECK(contains(contents, "<li>Large<div><span class=\"verdict none\">not run</span> "
                            "<span class=\"note muted\">no folder holds the large model</span>"));
   CHECK_FALSE(contains(page, "id=\"tab5\""));

@@ -67,18 +67,6 @@ void train_item(const ClnRuns& runs, ItemReport& report) {
 // [CLN tab.test], and the comparison that it lacks
 void test_item(const ClnRuns& runs, ItemReport& report) {
   score_table(runs, report, "dev", "On dev; the document prints the test set's");
-  const LongTable sound = scores_of(runs, "dev", true);
-  const auto compared = [&](const DevSet& dev, const std::string& column) {
-    const Task& task = dev.task;
-    const Claim better{"", "", {{"norm", cln_norms[1]}, {"task", task.name}},
-                       {{"norm", cln_norms[0]}, {"task", task.name}}};
-    const Verdict verdict = judge(better, sound, percent);
-    if (column == "verdict") return ItemReport::Cell{"", verdict.word};
-    return ItemReport::Cell{"", verdict.why, verdict.pairs};
-  };
-  if (runs.o.judges())
-    report.table("Conditional LayerNorm beside LayerNorm, the same seeds", "", titled_sets(runs),
-                 Names{"difference", "verdict"}, compared);
   show_yardsticks(runs.document, runs.tasks(), report);
 }
 

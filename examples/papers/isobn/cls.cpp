@@ -8,6 +8,7 @@
 #include "engine/text.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
+#include "papers/statistics/resampling.h"
 
 namespace minbert {
 
@@ -30,7 +31,8 @@ Run cls_run(Document& document, const IsoBnOptions& o, const Task& task) {
   return document.run_on(
       task, "cls", 1,
       // a result that lacks one of these is another run's
-      {{"cls-norm-at", name_of(o.cls_norm_at)}, {"ev", "tab2,eq3,eq5,alg1"}, {"of classes", "largest"}},
+      {{"cls-norm-at", name_of(o.cls_norm_at)}, {"ev", "tab2,eq3,eq5,alg1"}, {"of classes", "largest"},
+       {"resamples", std::to_string(o.resamples())}, {"seed", std::to_string(o.seed)}},
       [o, task](const std::string& folder) { return cls_result(o, task, folder); });
 }
 
@@ -46,6 +48,10 @@ struct ClsResults {
   Json result(const Task& task) const { return document.result(run(task)); }
   Numbers sigma(const Task& task) const { return result(task)["std"].numbers(); }
   Numbers order(const Task& task) const { return result(task)["order"].numbers(); }
+  // A statistic of the rows as they are, and of the rows drawn again
+  Numbers samples(const Task& task, const std::string& name) const {
+    return result(task)["samples"][name].numbers();
+  }
   // |ρ|, its dimensions in the order of the clustering
   Matrix rho(const Task& task) const {
     const SafeTensors file(document.folder(run(task)) + "/correlation.safetensors");
@@ -83,14 +89,14 @@ Panel heat(const std::string& title, const Matrix& rho, const char* x_label) {
 // [IsoBN sec.2.1]
 void sec21(const ClsResults& cls, ItemReport& report) {
   report.csv(cls.deviations());
-  LongTable evidence({"task", "what", "value"});
+  LongTable evidence({"task", "what", "sample", "value"});
   const auto statistic_text = [&](const std::string& row, const Task& task) {
     const Numbers s = cls.sigma(task);
     if (row == "between .01 and 1") {
-      const auto n = std::ranges::count_if(s, [](double v) { return v >= 0.01 && v <= 1; });
-      evidence(task.name, row) = double(n) / double(s.size());
-      evidence(task.name, "half") = 0.5;
-      return formatted("{} of {}", n, s.size());
+      const Numbers shares = cls.samples(task, row);
+      add_samples(evidence, {task.name, row}, shares);
+      add_samples(evidence, {task.name, "half"}, Numbers(shares.size(), 0.5));
+      return formatted("{} of {}", fixed(shares[0] * double(s.size()), 0), s.size());
     }
     if (row == "constant dimensions")
       return formatted("{} of {}", std::ranges::count(s, 0.0), s.size());
@@ -122,16 +128,15 @@ void fig1(const ClsResults& cls, ItemReport& report) {
 
 // [IsoBN sec.2.2]
 void sec22(const ClsResults& cls, ItemReport& report) {
-  LongTable table({"task", "measure", "value"});
+  LongTable table({"task", "measure", "value"}), evidence({"task", "what", "sample", "value"});
   const auto correlated_share = [&](const std::string& row, const Task& task) {
     const double H = double(cls.order(task).size());
     if (row == "in the largest cluster") {
-      const Numbers cluster = cls.result(task)["cluster"].numbers();
-      int64_t largest = 0;
-      for (const double c : cluster) largest = std::max<int64_t>(largest, std::ranges::count(cluster, c));
-      table(task.name, row) = double(largest) / H;
-      table(task.name, "half") = 0.5;
-      return formatted("{} of {}", largest, H);
+      const Numbers shares = cls.samples(task, row);
+      table(task.name, row) = shares[0];
+      add_samples(evidence, {task.name, row}, shares);
+      add_samples(evidence, {task.name, "half"}, Numbers(shares.size(), 0.5));
+      return formatted("{} of {}", fixed(shares[0] * H, 0), H);
     }
     if (row != "pairs above .8") return formatted("{} of {}", cls.result(task)["alike"].integer(), H);
     double above = -H;  // without the diagonal
@@ -147,7 +152,7 @@ void sec22(const ClsResults& cls, ItemReport& report) {
                      "in the largest cluster"},
                cls.tasks(), correlated_share);
   report.csv(table);
-  report.judge_by(table, {100, 1, "%"});
+  report.judge_by(evidence, {100, 1, "%"});
 }
 
 // [IsoBN fig.2]
@@ -235,43 +240,42 @@ void tab2(const ClsResults& cls, ItemReport& report, const Names& norms) {
   report.table("Explained variance of [CLS], centered", "EV_1 / EV_2 / EV_3", norms, groups,
                explained_cell);
   report.csv(table);
-  report.judge_by(table, {.digits = 2});
+  LongTable evidence({"task", "norm", "k", "sample", "value"});
+  for (const char* norm : {"none", "batch", "iso-bn"})
+    for (const Task& task : cls.tasks())
+      for (const char* k : {"1", "2", "3"})
+        add_samples(evidence, {task.name, norm, k}, cls.samples(task, formatted("{} EV_{}", norm, k)));
+  report.judge_by(evidence, {.digits = 3});
 }
 
 // [IsoBN eq.5] [IsoBN sec.3.3]: its scale (σγ)⁻¹ is small, its result, whose deviation is 1/γ, near 0
 void eq5(const ClsResults& cls, ItemReport& report) {
   tab2(cls, report, {"none", "eq5"});
-  LongTable scales({"task", "what", "value"});
-  for (const Task& task : cls.tasks()) scales(task.name, "one") = 1;
+  LongTable scales({"task", "what", "value"}), evidence({"task", "what", "sample", "value"});
   const auto median_text = [&](const std::string& row, const Task& task) {
-    const Numbers sigma = cls.sigma(task), order = cls.order(task);
-    Numbers values;
-    for (size_t i = 0; const Numbers& rho : cls.rho(task)) {
-      const double s = sigma[size_t(order[i++])],
-                   gamma = std::inner_product(rho.begin(), rho.end(), rho.begin(), 0.0);
-      if (s > 0)
-        values.push_back(row == "(σγ)⁻¹" ? 1 / (s * gamma) : row == "deviation of h" ? s : 1 / gamma);
-    }
-    return fixed(*(scales(task.name, row) = median(values)), 4);
+    const Numbers medians = cls.samples(task, row);
+    add_samples(evidence, {task.name, row}, medians);
+    if (row == "(σγ)⁻¹") add_samples(evidence, {task.name, "one"}, Numbers(medians.size(), 1));
+    return fixed(*(scales(task.name, row) = medians[0]), 4);
   };
   report.table("The scale of eq.5, the median over the dimensions that vary, without ε", "",
                Names{"(σγ)⁻¹", "deviation of h", "deviation of (h-μ)/(σγ)"}, cls.tasks(), median_text);
   report.csv(scales, "scale");
-  report.judge_by(scales);
+  report.judge_by(evidence);
 }
 
 // [IsoBN fig.4]
 void fig4(const ClsResults& cls, ItemReport& report) {
   const Names norms = {"none", "batch", "iso-bn"};
-  LongTable table({"task", "norm", "k", "value"}), evidence({"task", "norm", "value"});
+  LongTable table({"task", "norm", "k", "value"}), evidence({"task", "norm", "sample", "value"});
   report.figure(
       "EV_k over k, without a norm, with batch normalization and with IsoBN, for each task",
       cls.tasks(), [&](const Task& task) {
         Panel panel{.title = task.title, .x_label = "k", .y_label = "EV_k"};
-        const size_t most = cls.order(task).size() > 768 ? 200 : 50;
         for (const std::string& norm : norms) {
-          panel.curves.push_back(numbered(norm, cls.explained(table, task, norm, most), 1));
-          evidence(task.name, norm) = summarize(panel.curves.back().y).mean;
+          const Numbers ev = cls.explained(table, task, norm, most_k(cls.order(task).size()));
+          panel.curves.push_back(numbered(norm, ev, 1));
+          add_samples(evidence, {task.name, norm}, cls.samples(task, norm + " EV"));
         }
         return panel;
       },

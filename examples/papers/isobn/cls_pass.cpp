@@ -3,11 +3,15 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 
+#include "minbert/metrics.h"
+#include "minbert/ops.h"
 #include "norm/cls/covariance.h"
 #include "papers/encoded_set.h"
 #include "papers/isobn/isobn.h"
 #include "papers/isobn/isotropy.h"
+#include "papers/statistics/resampling.h"
 
 namespace minbert {
 namespace {
@@ -27,6 +31,57 @@ const std::vector<Transformation> moving_transformations = {
     {"paper", "iso-bn:preset=paper,beta=1"},
     {"authors", "iso-bn:preset=authors,beta=1"}};
 
+// EV_k [H] of a set after a norm of its own statistics
+Numbers explained_after(const std::string& name, const Numbers& mean, const Numbers& Sigma) {
+  const auto norm = cls_norms().make(name, {.hidden = int64_t(mean.size())});
+  norm->train(false);
+  const Parameters parameters(*norm, {});
+  set_statistics(*norm, mean, Sigma);
+  return explained_variance(covariance_after(*norm, Sigma));
+}
+
+// The medians over the dimensions that vary, without eps: (σγ)⁻¹, the deviation of h, and of (h-μ)/(σγ)    [IsoBN eq.5]
+void add_scale(Statistics& all, const Numbers& sigma, const Numbers& rho) {
+  const size_t H = sigma.size();
+  Numbers scale, before, after;
+  for (size_t i = 0; i < H; ++i) {
+    const auto row = rho.begin() + int64_t(i * H);
+    const double gamma = std::inner_product(row, row + int64_t(H), row, 0.0);      // Σ_j ρ_ij²      [IsoBN eq.4]
+    if (sigma[i] == 0) continue;
+    scale.push_back(1 / (sigma[i] * gamma)), before.push_back(sigma[i]), after.push_back(1 / gamma);
+  }
+  all["(σγ)⁻¹"] = median(scale);
+  all["deviation of h"] = median(before);
+  all["deviation of (h-μ)/(σγ)"] = median(after);
+}
+
+// What the document claims of [CLS], of some rows of it. Nothing, where these rows are all equal.
+Statistics statistics_of(const Tensor& h) {
+  const size_t H = size_t(h.cols());
+  Covariance covariance{h.cols()};
+  covariance.add(h);
+  const Numbers Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
+  Numbers sigma;
+  for (size_t i = 0; i < H; ++i) sigma.push_back(std::sqrt(Sigma[i * H + i]));
+  if (std::ranges::max(sigma) == 0) return {};
+  Statistics all;
+  const auto within = std::ranges::count_if(sigma, [](double s) { return s >= 0.01 && s <= 1; });
+  all["between .01 and 1"] = double(within) / double(H);
+  std::map<int, int> sizes;
+  int largest = 0;
+  for (const int c : average_linkage(rho, 0.2).cluster) largest = std::max(largest, ++sizes[c]);
+  all["in the largest cluster"] = largest / double(H);
+  add_scale(all, sigma, rho);
+  for (const char* name : {"none", "batch", "iso-bn"}) {
+    Numbers ev = explained_variance(Sigma);
+    for (const Transformation& t : transformations)
+      if (t.name == std::string(name)) ev = explained_after(t.norm, covariance.mean(), Sigma);
+    for (size_t k = 1; k <= std::min<size_t>(3, H); ++k) all[formatted("{} EV_{}", name, k)] = ev[k - 1];
+    all[formatted("{} EV", name)] = summarize({ev.data(), most_k(H)}).mean;
+  }
+  return all;
+}
+
 }  // namespace
 
 Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& folder) {
@@ -42,9 +97,12 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
     moving.push_back(cls_norms().make(t.norm, {.hidden = H}));
     moving.back()->train();
   }
+  std::vector<real> stored;                         // [CLS] of all rows
   const auto add = [&](const Batch& batch, std::span<const int32_t> examples) {
     const Tensor h =
         cls_at(o.cls_norm_at, set.bert().forward(batch, cls_rows), set.data(), examples);
+    const std::vector<real> values = h.values();
+    stored.insert(stored.end(), values.begin(), values.end());
     covariance.add(h);
     whitening->fit(h);
     for (const auto& norm : moving) (*norm)(h);
@@ -58,13 +116,8 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
   };
   ev.set("none", Json::array_of(explained_variance(Sigma)));
   set_ev("whitening", *whitening);
-  for (const Transformation& t : transformations) {
-    const auto norm = cls_norms().make(t.norm, {.hidden = H});
-    norm->train(false);
-    const Parameters parameters(*norm, {});
-    set_statistics(*norm, covariance.mean(), Sigma);
-    set_ev(t.name, *norm);
-  }
+  for (const Transformation& t : transformations)
+    ev.set(t.name, Json::array_of(explained_after(t.norm, covariance.mean(), Sigma)));
   for (size_t i = 0; i < moving.size(); ++i) {
     moving[i]->train(false);
     set_ev(moving_transformations[i].name, *moving[i]);
@@ -88,11 +141,15 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
   for (const Example& example : set.data().examples)
     largest = std::max(largest, ++classes[example.label]);
   const double rows = double(set.data().examples.size());
+  const Tensor h = Tensor::from({int64_t(rows), H}, stored);
+  const Json samples = resampled(h.rows(), {o.resamples(), uint64_t(o.seed), task.name},
+                                 [&](const auto& some, int) { return statistics_of(index_select(h, some)); });
   const bool has_classes = task.kind != TaskKind::regression;
   return Json::object({{"rows", int64_t(rows)},
                        {"largest_class", has_classes ? Json(double(largest) / rows) : Json()},
                        {"std", Json::array_of(std)},
                        {"ev", ev},
+                       {"samples", samples},
                        {"order", Json::array_of(order)},
                        {"cluster", Json::array_of(cluster)},
                        {"alike", alike}});

@@ -2,6 +2,8 @@
 // build/bin/isotropy.
 #pragma once
 
+#include <algorithm>
+
 #include "papers/document.h"
 
 namespace minbert {
@@ -16,11 +18,16 @@ struct IsoBnOptions : DocumentOptions {
 //   rows              the number of sentences
 //   std [H]           the deviation of each dimension of [CLS]
 //   ev                by transformation (tab.2, eq.3, eq.5, alg.1): EV_k [H] of [CLS] after it
+//   samples           what claims are judged by, of the rows drawn again (papers/statistics/resampling.h):
+//                     "between .01 and 1" and "in the largest cluster" (shares of the dimensions), the medians
+//                     of eq.5's scale, and "none EV_1", ..., "iso-bn EV_3", "none EV" (the mean over fig.4's k)
 //   order, cluster    [H] of average_linkage(rho, .2)
 //   alike             the number of dimensions whose |rho| with 2 or more others is above .8
 //   largest_class     the share of the rows that are of the most frequent class; null for a regression
 // Errors: one sentence; a model whose pooler has no weights, if [CLS] is wanted after it.
 Json cls_result(const IsoBnOptions& options, const Task& task, const std::string& folder);
+// fig.4 shows EV_k of so many k.
+inline size_t most_k(size_t H) { return std::min(H, size_t(H > 768 ? 200 : 50)); }
 // The run of this pass, and its options: of a model without a pooler, [CLS] is that before it.
 // (examples/papers/isobn/cls.cpp)
 IsoBnOptions with_place(IsoBnOptions options);

@@ -72,25 +72,28 @@ struct Tuning {
   }
   auto grid() const { return grid(document.tasks(), all_settings()); }
 
-  ItemReport::Cell scores(const Setting& s, const DevSet& set) const {
+  ItemReport::Cell scores(const Setting& s, const DevSet& set, DevRows rows = DevRows::all) const {
     std::vector<Run> runs;
     for (const int seed : document.seeds()) runs.push_back(grid().run(set.task, s, seed));
-    ItemReport::Cell cell = document.scores(runs, set);
+    ItemReport::Cell cell = document.scores(runs, set, 100, rows);
     cell.ours = formatted("{} ({})", fixed(median(cell.points), 2),
                           fixed(summarize(cell.points).deviation, 2));
     return cell;
   }
-  // The best setting of a norm by its median over the seeds.
-  ItemReport::Cell best_of(const std::string& norm, const DevSet& set) const {
-    ItemReport::Cell best;
-    for (const Setting& s : settings(norm)) {
-      ItemReport::Cell cell = scores(s, set);
-      if (!best.points.empty() && median(cell.points) <= median(best.points)) continue;
-      cell.note = formatted("lr {}, batch {}{}", s.lr, s.batch,
-                            norm == "iso-bn" ? formatted(", beta {}", s.beta) : "");
-      best = cell;
-    }
-    return best;
+  // Is one of several settings chosen? Then by one half of the dev rows, and the other half judges.
+  bool chooses() const { return all_settings().size() > cls_norm_names.size(); }
+  // The best setting of a norm by its median over the seeds, on the rows that choose.
+  Setting best_of(const std::string& norm, const DevSet& set) const {
+    const auto median_of = [&](const Setting& s) { return median(scores(s, set, DevRows::first_half).points); };
+    const std::vector<Setting> all = settings(norm);
+    return all.size() == 1 ? all[0] : *std::ranges::max_element(all, {}, median_of);
+  }
+  ItemReport::Cell best_cell(const std::string& norm, const DevSet& set, DevRows rows = DevRows::all) const {
+    const Setting s = best_of(norm, set);
+    ItemReport::Cell cell = scores(s, set, rows);
+    cell.note = formatted("lr {}, batch {}{}", s.lr, s.batch,
+                          norm == "iso-bn" ? formatted(", beta {}", s.beta) : "");
+    return cell;
   }
 };
 
@@ -109,9 +112,10 @@ void sec33(const Tuning& t, ItemReport& report) {
     add_scores(table, evidence, cell, t.o.seed, set.key(), classes, s.norm, s.beta);
     return cell;
   };
-  report.table("Dev scores in percent", "median (std)", t.strengths(), first_dev_sets(tasks), score_cell);
+  report.table("Dev scores x 100", "median (std)", t.strengths(), first_dev_sets(tasks), score_cell);
   report.csv(table);
-  report.judge_by(evidence, {1, 2, "%"});
+  report.judge_by(evidence, {1, 2, "points"});
+  show_yardsticks(t.document, tasks, report);
   report.caption("lr and batch of all: " + formatted("{}, {}", t.strengths()[0].lr, t.strengths()[0].batch));
   report.caption("the share of the largest class:" + shares);
   report.when("balanced classes", evidence.only({{"classes", "unbalanced"}}).rows().empty());
@@ -119,8 +123,8 @@ void sec33(const Tuning& t, ItemReport& report) {
 
 // ---- The table of dev scores
 
-// Every score in tab1.csv; those of each norm's best setting in tab1-best.csv, by which the claims are
-// judged. Returns the best ones.
+// Every score in tab1.csv; those of each norm's best setting in tab1-best.csv, and in tab1-judged.csv those
+// of the rows that judge it, by which the claims are judged. Returns the best ones.
 LongTable best_scores(const Tuning& t, const std::vector<DevSet>& sets, ItemReport& report) {
   LongTable all({"task", "norm", "lr", "batch", "beta", "seed", "metric", "score"});
   t.grid().each([&](const Task& task, const Setting& s, int seed) {
@@ -129,14 +133,18 @@ LongTable best_scores(const Tuning& t, const std::vector<DevSet>& sets, ItemRepo
       all(task.name, s.norm, s.lr, s.batch, s.beta, seed, name_of(m.metric)) =
           result[column_name(task, m)].number_if();
   });
-  LongTable best({"task", "norm", "seed", "score"}), evidence = best;
+  LongTable best({"task", "norm", "seed", "score"}), judged = best, evidence = best, unused = best;
   const auto add_best = [&](const DevSet& set, const std::string& norm) {
-    add_scores(best, evidence, t.best_of(norm, set), t.o.seed, set.key(), norm);
+    add_scores(best, unused, t.best_cell(norm, set), t.o.seed, set.key(), norm);
+    const DevRows rows = t.chooses() ? DevRows::second_half : DevRows::all;
+    add_scores(judged, evidence, t.best_cell(norm, set, rows), t.o.seed, set.key(), norm);
   };
   product(add_best, sets, cls_norm_names);
   report.csv(all);
   report.csv(best, "best");
-  report.judge_by(evidence, {1, 2, "%"});
+  report.csv(judged, "judged");
+  report.judge_by(evidence, {1, 2, "points"});
+  report.when("several settings", t.chooses());
   return best;
 }
 
@@ -175,7 +183,7 @@ void score_table(const Tuning& t, const std::vector<DevSet>& sets, const LongTab
   for (const std::string& norm : norms) {
     std::vector<ItemReport::Cell> cells;
     for (const DevSet& set : sets) {
-      cells.push_back(norm == "reported" ? ItemReport::Cell() : t.best_of(norm, set));
+      cells.push_back(norm == "reported" ? ItemReport::Cell() : t.best_cell(norm, set));
       add_printed(cells.back(), printed, norm, set.key());
     }
     if (sets.size() > 1) {
@@ -185,7 +193,7 @@ void score_table(const Tuning& t, const std::vector<DevSet>& sets, const LongTab
     }
     rows.push_back({norm, cells});
   }
-  report.table("Dev scores in percent: the best setting of each norm by its median over the seeds",
+  report.table("Dev scores x 100: the best setting of each norm by its median over the seeds",
                columns, rows);
 }
 
@@ -220,9 +228,8 @@ void tab1(const Tuning& t, ItemReport& report) {
                   best = best_scores(t, sets, report);
   score_table(t, sets, best, printed, report);
   gains_table(sets, best, printed, report);
-  if (t.o.judges()) show_differences(report, *report.values(), "norm", {"batch", "iso-bn"}, sets);
-  show_yardsticks(document, document.tasks(), report);
-  say_of_dev_scores(report);
+  if (t.o.judges()) show_differences(report, report.evidence()->values, "norm", {"batch", "iso-bn"}, sets);
+  show_yardsticks(document, document.tasks(), report, {100, 2, "percent"}, t.chooses() ? 0.5 : 1);
   report.differs(warm_up_text);
 }
 
@@ -233,7 +240,7 @@ std::vector<Item> isobn_tuning_items(Document& document, const IsoBnOptions& opt
   const std::vector<Task> tasks = studied_tasks(document, options);
   return {{"sec3.3",
            both(RunGrid(std::bind_front(cls_run, std::ref(document), with_place(options)), tasks),
-                t.grid(tasks, t.strengths())),
+                both(yardstick_runs(document, tasks), t.grid(tasks, t.strengths()))),
            std::bind_front(sec33, t)},
           {"tab1", both(yardstick_runs(document, document.tasks()), t.grid()),
            std::bind_front(tab1, t)}};

@@ -80,19 +80,19 @@ std::optional<LayerSite> layer_site(const std::string& parameter) {
                    parameter.substr(last + 1)};
 }
 
-Run LnPeftRuns::fisher(const Task& task) const {
-  const TrainOptions t = document.on_task(task, train_options(trained::full_model, 0, o.seed));
+Run LnPeftRuns::fisher(const Task& task, int seed) const {
+  const TrainOptions t = document.on_task(task, train_options(trained::full_model, 0, seed));
   const auto work = [t, N = o.fisher_examples](const std::string& folder) {
     return fisher_result(t, N, folder);
   };
   return document.run_on(
       task, "fisher", 2,
-      {{"seed", std::to_string(o.seed)}, {"fisher-examples", std::to_string(o.fisher_examples)}},
+      {{"seed", std::to_string(seed)}, {"fisher-examples", std::to_string(o.fisher_examples)}},
       work);
 }
 
-ElementValues LnPeftRuns::norm_fisher(const Task& task) const {
-  const SafeTensors file(document.folder(fisher(task)) + "/fisher.safetensors");
+ElementValues LnPeftRuns::norm_fisher(const Task& task, int seed) const {
+  const SafeTensors file(document.folder(fisher(task, seed)) + "/fisher.safetensors");
   ElementValues F;
   for (const auto& [name, entry] : file.entries()) {
     const std::vector<real> values = file.read(name);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/text.h"
 #include "papers/document.h"
 #include "papers/statistics/fisher.h"
 
@@ -65,17 +66,31 @@ struct LnPeftRuns {
   LnPeftOptions o;
   const std::vector<Task>& tasks() const { return document.tasks(); }
 
-  // F before fine-tuning, with the head that a fine-tuning with this seed begins with. In the
-  // result: examples; eq2, the mean F of each component; parameters, each one's sizes. In the
-  // folder: fisher.safetensors, F of LayerNorm.
-  Run fisher(const Task& task) const;
-  ElementValues norm_fisher(const Task& task) const;            // of a run that is done
+  // F before fine-tuning, with the head that a fine-tuning with this seed begins with, of examples
+  // drawn by the seed. In the result: examples; eq2, the mean F of each component; parameters, each
+  // one's sizes. In the folder: fisher.safetensors, F of LayerNorm.
+  Run fisher(const Task& task, int seed) const;
+  ElementValues norm_fisher(const Task& task, int seed) const;            // of a run that is done
 
-  // One full fine-tuning, with changes {layer, component, n, D, L0, L1} and disabled {what, layer,
-  // score}; D of all components of "two random models" and of "pre-training" [LN-PEFT sec.2]; and
-  // disabled of the pre-trained model, its score the MLM loss on held-out text.
-  Run tuned(const Task& task) const;
+  // Tab.2's full fine-tuning at measured_rate(), whose result also has changes {layer, component, n,
+  // D, L0, L1} and disabled {what, layer, score}; that of the first seed for single layers, too.
+  Run tuned(const Task& task, int seed) const {
+    return tuning(task, {trained::full_model, measured_rate()}, seed);
+  }
+  auto all_tuned() const {
+    const auto run = [runs = *this](const Task& task, int seed) { return runs.tuned(task, seed); };
+    return RunGrid(run, tasks(), document.seeds());
+  }
+  double measured_rate() const { return o.lr_full[o.lr_full.size() / 2]; }
+  std::string tuned_text() const {
+    return formatted("full fine-tuning of each task by {}, lr {}", counted(o.seeds, "seed"), measured_rate());
+  }
+  // Disabled of the pre-trained model: its score is the MLM loss on held-out text; of all layers
+  // together also nats, the loss of each sequence.
   Run pretrained() const;
+  // D of all components of "two random models", and of one such and the pre-trained model,
+  // "pre-training" [LN-PEFT sec.2].
+  Run new_models(int seed) const;
 
   // tab2
   static const Names& modes();
@@ -93,16 +108,32 @@ struct LnPeftRuns {
   // Its scores, one a seed, as a cell's points; an undefined one counts 0.
   ItemReport::Cell scores(const DevSet& set, const LnPeftSetting& setting) const;
 
+  // "% of full" of tab.2 and tab.3: what a mode trains, beside all parameters
+  ItemReport::Cell share(const LongTable& printed, const std::string& mode) const;
+
   // fig2, fig5: fine-tuning of a share f of LayerNorm and of the head, at the best rate of
-  // layer-norm. kind: individual, global, cross-validated or random; f = 1: layer-norm itself.
+  // layer-norm, by the Fisher information of its own seed. kind: individual, global,
+  // cross-validated or random; f = 1: layer-norm itself.
   Names mask_kinds() const;      // cross-validated needs a second task
   Run masked(const Task& task, const std::string& kind, double f, int seed) const;
   TrainOptions train_options(const std::string& mode, double lr, int seed) const;
   std::map<std::string, Mask> mask_of(const Task& task, const std::string& kind, double f,
                                       int seed) const;
+
+ private:
+  Run with_changes(Run tuning, const Task& task, bool of_layers) const;   // see tuned()
+  OptionValues model_alone() const;       // what a run on no task depends on
 };
 
-std::vector<Item> lnpeft_change_items(const LnPeftRuns& runs);       // fig1 sec2.3
+// {what, layer, score} of the model with LayerNorm whole and disabled, in each layer ("1": the first) and in
+// "every" one. measure(layer): the score, and more if there is more.
+Json disabled(const Parameters& parameters, int layers, const std::function<Json(const std::string& layer)>& measure);
+// The leading score on a set; none for similarities that differ by less than collapse_warning allows:
+// of outputs that are one but for rounding a correlation is noise.
+std::optional<double> score_of(MultitaskBert& network, const Task& task, const Dataset& set);
+
+Item lnpeft_change_item(const LnPeftRuns& runs);                     // fig1
+Item lnpeft_disabled_item(const LnPeftRuns& runs);                   // sec2.3
 std::vector<Item> lnpeft_fisher_items(const LnPeftRuns& runs);       // tab1 fig3 fig4
 std::vector<Item> lnpeft_tuning_items(const LnPeftRuns& runs);       // tab2 sec3.1 facts
 std::vector<Item> lnpeft_mask_items(const LnPeftRuns& runs);         // fig2 fig5

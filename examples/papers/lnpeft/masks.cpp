@@ -31,7 +31,8 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
     return panel;
   });
   report.csv(table);
-  report.judge_by(evidence);
+  report.judge_by(evidence, {100, 2, "points"});
+  show_yardsticks(runs.document, runs.tasks(), report, {1, 4});
   Names rates;
   for (const Task& task : runs.tasks())
     rates.push_back(formatted("{} {}", task.title, runs.best(task, trained::layer_norm).lr));
@@ -45,8 +46,11 @@ std::vector<Item> lnpeft_mask_items(const LnPeftRuns& runs) {
   // What must be done before the masks are known: the Fisher information, and the rates of
   // layer-norm.
   const auto before =
-      both(RunGrid(std::bind_front(&LnPeftRuns::fisher, runs), runs.tasks()),
+      both(RunGrid(std::bind_front(&LnPeftRuns::fisher, runs), runs.tasks(), runs.document.seeds()),
            runs.tunings({trained::layer_norm}));
+  const auto grid = [runs](const Names& kinds) {
+    return both(yardstick_runs(runs.document, runs.tasks()), masked_grid(runs, kinds));
+  };
   const auto fig2 = [runs](ItemReport& report) {
     show_curves(runs, report, {"individual"},
                 "For each task, the dev score where the share f of LayerNorm with the largest "
@@ -59,8 +63,8 @@ std::vector<Item> lnpeft_mask_items(const LnPeftRuns& runs) {
                 "task's own Fisher information, by that of all tasks, by that of all other tasks, "
                 "and at random");
   };
-  return {{"fig2", masked_grid(runs, {"individual"}), fig2, before},
-          {"fig5", masked_grid(runs, runs.mask_kinds()), fig5, before}};
+  return {{"fig2", grid({"individual"}), fig2, before},
+          {"fig5", grid(runs.mask_kinds()), fig5, before}};
 }
 
 }  // namespace minbert

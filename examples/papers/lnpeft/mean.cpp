@@ -108,8 +108,9 @@ Item lnpeft_mean_item(const LnPeftRuns& runs) {
 
 std::vector<Item> lnpeft_items(Document& document, const LnPeftOptions& options) {
   const LnPeftRuns runs{document, options};
-  return together({lnpeft_change_items(runs), lnpeft_fisher_items(runs), lnpeft_tuning_items(runs),
-                   lnpeft_mask_items(runs), {lnpeft_submission_item(runs), lnpeft_mean_item(runs)}});
+  return together({lnpeft_fisher_items(runs), lnpeft_tuning_items(runs), lnpeft_mask_items(runs),
+                   {lnpeft_change_item(runs), lnpeft_disabled_item(runs), lnpeft_submission_item(runs),
+                    lnpeft_mean_item(runs)}});
 }
 
 }  // namespace minbert

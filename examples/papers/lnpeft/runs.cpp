@@ -100,8 +100,10 @@ TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int s
 }
 
 Run LnPeftRuns::tuning(const Task& task, const LnPeftSetting& s, int seed) const {
-  return document.fine_tuning(task, train_options(s.mode, s.lr, seed),
-                              formatted("tab2-{}-{}-lr{}-seed{}", task.name, s.mode, s.lr, seed));
+  const Run run = document.fine_tuning(task, train_options(s.mode, s.lr, seed),
+                                       formatted("tab2-{}-{}-lr{}-seed{}", task.name, s.mode, s.lr, seed));
+  const bool measured = s.mode == trained::full_model && s.lr == measured_rate();
+  return measured ? with_changes(run, task, seed == o.seed) : run;
 }
 
 ItemReport::Cell LnPeftRuns::scores(const DevSet& set, const LnPeftSetting& setting) const {
@@ -128,18 +130,18 @@ Names LnPeftRuns::mask_kinds() const {
 // that of all others; random: ours.
 std::map<std::string, Mask> LnPeftRuns::mask_of(const Task& task, const std::string& kind, double f,
                                                 int seed) const {
-  if (kind == "individual") return largest_elements(norm_fisher(task), f);
+  if (kind == "individual") return largest_elements(norm_fisher(task, seed), f);
   if (kind == "random") {
     Random random(uint64_t(seed), "random share of LayerNorm");
-    ElementValues drawn = norm_fisher(task);
+    ElementValues drawn = norm_fisher(task, seed);
     for (auto& [name, values] : drawn)
       for (double& v : values) v = random.uniform();
     return largest_elements(drawn, f);
   }
   std::vector<ElementValues> all;
   for (const Task& t : tasks())
-    if (kind == "global" || t.name != task.name) all.push_back(norm_fisher(t));     // [LN-PEFT sec.3.5]
-  return largest_elements(normalized_sum(all), f);                                  // [LN-PEFT sec.3.4]
+    if (kind == "global" || t.name != task.name) all.push_back(norm_fisher(t, seed));     // [LN-PEFT sec.3.5]
+  return largest_elements(normalized_sum(all), f);                                        // [LN-PEFT sec.3.4]
 }
 
 // The mask counts by its contents: its file stands in the run's folder.
@@ -154,7 +156,7 @@ Run LnPeftRuns::masked(const Task& task, const std::string& kind, double f, int 
   run.scratch.push_back("wanted.safetensors");
   run.work = [=, runs = *this](const std::string& folder) mutable {
     const std::string file = folder + "/wanted.safetensors";
-    write_mask(file, runs.document.result(runs.fisher(task))["parameters"], masks);
+    write_mask(file, runs.document.result(runs.fisher(task, seed))["parameters"], masks);
     t.train_mode = "mask:" + file;
     return runs.document.fine_tuning(task, t, name).work(folder);
   };

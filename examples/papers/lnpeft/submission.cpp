@@ -50,10 +50,17 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
       cell.printed = fixed(v, 3);
     return cell;
   };
+  Names columns = {"printed; our files", "% of full"};
+  for (const DevSet& set : sets) columns.push_back(set.title);
+  std::vector<ItemReport::TableRow> rows;
+  for (const std::string& mode : runs.modes()) {
+    rows.push_back({mode, {runs.share(report.printed(), mode)}});
+    for (const DevSet& set : sets) rows.back().cells.push_back(copy_predictions(mode, set));
+  }
   report.table(
       "Files for GLUE's server, of the best rate and seed on the dev set: zip -j tab3-MODE.zip "
       "tab3-MODE/*",
-      "printed; our files", runs.modes(), sets, copy_predictions);
+      columns, rows);
   report.csv(table);
   if (!missing.empty()) report.differs("these test files are missing: " + joined(missing));
 }

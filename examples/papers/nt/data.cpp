@@ -20,7 +20,7 @@ void add(LoadReport& report, const LoadReport& other) {
 }  // namespace
 
 NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
-  NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0, 0, {}};
+  NtData data{parse_tasks(o.tasks)[0], Tokenizer::from_vocab(vocab_file), {}, {}, 0, 0, 0, {}};
   const auto read = [&](Split split, LoadReport& report) {
     DatasetOptions reading = o.dataset_options(o.max_length);
     reading.split = split;
@@ -37,6 +37,7 @@ NtData read_nt_data(const NtOptions& o, const std::string& vocab_file) {
   };
   const std::vector<int64_t> counts = counts_of(data.train);
   data.entropy = entropy_of_shares(counts);
+  data.dev_entropy = entropy_of_shares(counts_of(data.dev));
   const auto largest = size_t(std::ranges::max_element(counts) - counts.begin());
   data.majority = double(counts_of(data.dev)[largest]) / double(data.dev.examples.size());
   return data;

@@ -86,13 +86,13 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   grid.each([&](const Depth& depth, const PlacedNorm& placed, int seed) {
     const Json result = runs->result(grid.run(depth, placed, seed));
     for (int layer = 0; const double size : after_layers(result))
-      table(depth.layers, placed.placement, placed.norm, layer++, seed) = size;
+      table(depth.layers, placed.placement, placed.norm, layer++, seed) = finite(size);
     for (const Json& f : result["factors"].items())
       factors(depth.layers, placed.placement, placed.norm, f["sublayer"].integer(),
               f["name"].string(), seed) = f["gradient"].number_if();
     if (depth.layers != 1)  // one layer is both the first and the last
       ratios(depth.layers, placed.placement, placed.norm, seed) =
-          std::abs(std::log(ratio(result)[0]));
+          finite(std::abs(std::log(ratio(result)[0])));
     difference = std::max(difference, result["difference"].number_if().value_or(INFINITY));
   });
   report.csv(table);
@@ -140,7 +140,8 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
         "Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows "
         "nor vanishes)",
         "", all_placed, deep, [&](const PlacedNorm& placed, const Depth& depth) {
-          return significant(mean(depth, placed, ratio)[0]);
+          const double of_seeds = mean(depth, placed, ratio)[0];
+          return std::isfinite(of_seeds) ? significant(of_seeds) : "undefined";
         });
   report.caption(formatted(
       "new networks of H = {}; the mean of the seeds' logarithms; on one batch of {}; products and "

@@ -36,7 +36,7 @@ void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
   const auto grid = gradient_grid(runs, layers);
   grid.each([&](const std::string& norm, const Width& width, int seed) {
     table(layers, width.H, norm, seed) =
-        runs->result(grid.run(norm, width, seed))["gradient"].number_if().value_or(NAN);
+        runs->result(grid.run(norm, width, seed))["gradient"].number_if();
   });
   const auto values = [&](const std::string& norm, const Width& width) {
     return table.values({{"norm", norm}, {"width", std::to_string(width.H)}});
@@ -46,7 +46,8 @@ void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
   for (const Width& width : widths) panel.x_names.push_back(width.name);
   for (const std::string& norm : runs->o.norms) {
     Curve bars{.title = norm, .style = Curve::Style::bars};
-    for (const Width& width : widths) add_mean(bars, double(bars.x.size()), values(norm, width));
+    for (size_t w = 0; w < widths.size(); ++w)
+      if (const Numbers all = values(norm, widths[w]); !all.empty()) add_mean(bars, double(w), all);
     if (!several) bars.deviation.clear();
     panel.curves.push_back(std::move(bars));
   }
@@ -59,7 +60,8 @@ void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
                        : "Norm of the first gradient, one seed",
                "norm", runs->o.norms, widths, [&](const std::string& norm, const Width& width) {
                  const Numbers all = values(norm, width);
-                 return ItemReport::Cell{"", mean_text(all, 3), several ? all : Numbers()};
+                 return ItemReport::Cell{"", all.empty() ? "undefined" : mean_text(all, 3),
+                                         several ? all : Numbers()};
                });
   runs->differs(report);
 }
@@ -111,19 +113,23 @@ auto start_grid(const SharedNtRuns& runs) {
 void initialisation(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"init", "norm", "seed", "verdict", "first_loss", "last_loss", "layers", "width",
                    "lr", "dev_accuracy"});
-  LongTable evidence({"init", "norm", "seed", "converged"});
+  LongTable evidence({"init", "layers", "width", "norm", "seed", "what", "value"});
   const auto grid = start_grid(runs);
   grid.each([&](const TitledSetup& s, const std::string& norm, int seed) {
     const Json result = runs->result(grid.run(s, norm, seed));
     const Names shown = outcome(result);
     table(s.init, norm, seed, shown[0], shown[1], shown[2], s.setup.layers, s.setup.width,
           s.setup.lr) = last_accuracy(result);
-    if (is_nt_norm(norm)) evidence(s.init, norm, seed) = converged(result);
+    if (!is_nt_norm(norm)) return;
+    const auto is = [&](const char* what) -> std::optional<double>& {
+      return evidence(s.init, s.setup.layers, s.setup.width, norm, seed, what);
+    };
+    is("learned") = learned(result), is("fell") = fell(result);
   });
   report.csv(table);
   report.judge_by(evidence);
-  report.table("What becomes of training from each initialisation", "", titled_setups(runs->o),
-               runs->o.norms, [&](const TitledSetup& titled, const std::string& norm) {
+  report.table("What becomes of training from each initialisation; losses: medians over the seeds", "",
+               titled_setups(runs->o), runs->o.norms, [&](const TitledSetup& titled, const std::string& norm) {
                  return runs->cell([&](int seed) { return grid.run(titled, norm, seed); }).shown();
                });
   runs->differs(report);

@@ -8,14 +8,15 @@ namespace {
 struct Network {
   double layers;
   Placement placement;
-  std::string title;
+  std::string depth, title;                         // depth: "shallow" or "deep"
 };
 std::vector<Network> networks(const NtOptions& o) {
   std::vector<Network> all;
   for (const double layers : o.layers)
     for (const Placement placement : {Placement::post, Placement::pre})
       all.push_back(
-          {layers, placement, formatted("{}, {}", counted(int64_t(layers), "layer"), placement)});
+          {layers, placement, layers == o.layers[0] ? "shallow" : "deep",
+           formatted("{}, {}", counted(int64_t(layers), "layer"), placement)});
   return all;
 }
 
@@ -44,19 +45,20 @@ auto placement_grid(const SharedNtRuns& runs) {
 void show(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"layers", "placement", "norm", "seed", "verdict", "first_loss", "last_loss",
                    "dev_accuracy"});
-  LongTable evidence({"layers", "placement", "norm", "seed", "value"});
+  LongTable evidence({"depth", "placement", "norm", "seed", "value"});
   const auto grid = placement_grid(runs);
   grid.each([&](const std::string& norm, const Network& n, int seed) {
     const Json result = runs->result(grid.run(norm, n, seed));
     const Names shown = outcome(result);
     table(n.layers, n.placement, norm, seed, shown[0], shown[1], shown[2]) = last_accuracy(result);
-    evidence(n.layers, n.placement, norm, seed) = last_accuracy(result);
+    evidence(n.depth, n.placement, norm, seed) = last_accuracy(result);
   });
   report.csv(table);
-  report.judge_by(evidence);
+  report.judge_by(evidence, {100, 2, "%"});
+  report.yardsticks(runs->yardsticks());
   report.table(
       "Share of the validation sentences that are right after the last epoch, with post-LN and "
-      "with pre-LN",
+      "with pre-LN: the median of the seeds, the least and the largest",
       "norm", norms_of(runs->o), networks(runs->o), [&](const std::string& norm, const Network& n) {
         return runs->cell([&](int seed) { return grid.run(norm, n, seed); }).accuracy();
       });

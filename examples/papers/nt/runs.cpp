@@ -1,4 +1,5 @@
 // The runs of NT's items, and all items.
+#include <cmath>
 #include <iostream>
 
 #include "minbert/vocabulary.h"
@@ -98,6 +99,14 @@ Run NtRuns::gradient_walk(const NtSetup& s) const {
                          {"difference", walk.difference}});
   };
   return r;
+}
+
+LongTable NtRuns::yardsticks() const {
+  const double share = data().majority, n = double(data().dev.examples.size());
+  LongTable table({"task", "what", "value"});
+  table("", "score") = share;
+  table("", "error") = std::sqrt(share * (1 - share) / n);
+  return table;
 }
 
 void NtRuns::differs(ItemReport& report) const {

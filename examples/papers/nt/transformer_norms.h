@@ -50,31 +50,35 @@ struct EpochLoss {
   int64_t batches;
 };
 
-// Whether a run converged [NT tab.1-6]. The slides do not say what "converged" is; this is ours.
+// What became of a run [NT tab.1-6]. The slides say "converged", and not what that is; ours is learned.
 enum class Convergence {
-  converged,        // the loss falls by more than 2 standard errors (verdict.cpp)
-  slow,             // it falls so, but by less than a tenth
-  flat,             // it falls so, but no epoch is clearly below the entropy
-  not_converged,    // it does not fall so, or ends above twice the entropy
+  learned,          // in an epoch the loss is clearly below the entropy (verdict.cpp)
+  ran,              // flat: it falls, and is that of a model that ignores the sentence, or above
+  not_converged,    // neither, or it ends above twice the entropy
   diverged          // a loss was not finite
 };
-inline const Names convergence_names = {"converged", "slow", "flat",
-                                        "not-converged", "diverged"};
+inline const Names convergence_names = {"learned", "ran", "not-converged", "diverged"};
 // losses: of the beginning, then of each epoch. entropy: of the classes' shares in the training set,
 // in nats: the loss of a model that knows them and nothing of the sentence. Error: none, or one alone
 // that is finite.
 Convergence convergence(const std::vector<EpochLoss>& losses, double entropy);
-// What the slides would print, in every item: converged, slow and flat are "Converged".
-bool counts_as_converged(Convergence verdict);
 double entropy_of_shares(const std::vector<int64_t>& counts);
 // The same of a result of train_nt.
 std::vector<EpochLoss> epoch_losses(const Json& result);
 Convergence convergence(const Json& result);
-inline bool converged(const Json& result) { return counts_as_converged(convergence(result)); }
+inline bool learned(const Json& result) { return convergence(result) == Convergence::learned; }
+inline bool fell(const Json& result) { return convergence(result) <= Convergence::ran; }
+// The first epoch, from 1, in which the training loss is clearly below the entropy, or that of
+// validation below dev_entropy: the entropy of its own classes' shares, which no constant answer is
+// below. epochs + 1: in none of so many, or a loss was not finite.
+int epochs_to_learn(const Json& result, int epochs);
+int epochs_to_learn_on_dev(const Json& result, int epochs, double dev_entropy);
 // Its texts in a table: the verdict, the mean losses of the first and of the last epoch.
 Names outcome(const Json& result);
 std::optional<double> last_accuracy(const Json& result);    // on dev; none: the loss is not finite
 bool is_nt_norm(const std::string& norm);           // layer, batch or none: one of the slides' own
+// The median, and of several values also the least and the largest: "0.82 (0.38 to 0.95)"
+std::string median_text(const Numbers& values, int digits);
 
 // What several seeds make of one setup, and how a report shows it.
 struct NtCell {
@@ -83,10 +87,9 @@ struct NtCell {
   std::optional<bool> printed = {};                 // "Converged"
   bool notes_agreement = true;                      // shown() adds "as printed" or "not as printed"
   void add(const Json& result);
-  // Seeds; flat_too: as the slides count, else without those that ignore the sentence
-  size_t converged(bool flat_too = true) const;
-  // The verdict of more than half of the seeds is the printed one
-  bool agrees(bool flat_too = true) const;
+  size_t count(Convergence worst) const;            // seeds that are so, or better
+  // The verdict of more than half of the seeds is the printed one. worst: of what counts as converged
+  bool agrees(Convergence worst = Convergence::learned) const;
   ItemReport::Cell shown() const;                   // its verdicts
   ItemReport::Cell accuracy() const;                // of the seeds whose loss is finite, above its verdicts
 };
@@ -97,7 +100,7 @@ struct NtData {
   Task task;
   Tokenizer tokenizer;
   Dataset train, dev;
-  double entropy;                                   // of the shares of train's classes
+  double entropy, dev_entropy;                      // of the shares of train's and of dev's classes
   double majority;                          // share of dev's sentences of train's largest class
   LoadReport read;                          // of the file: rows that were skipped or cut
 };
@@ -202,6 +205,9 @@ class NtRuns {
   Run landscape_training(const NtSetup& setup) const;           // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;
   Run gradient_walk(const NtSetup& setup) const;
+  // The share of the validation sentences that the largest class has, and its standard error: a
+  // network that is not above it learned nothing.
+  LongTable yardsticks() const;
   // What every item with training differs in by its data, and which conditions of data/papers hold
   void differs(ItemReport& report) const;
   // The setup of fig4, fig5 and fig6: 1 layer, wide, a rate at which the slides' all converge

@@ -1,18 +1,19 @@
-// Whether a training run converged.
+// What became of a training run: whether it learned, or its loss fell at least.
 //
-// m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number; m_0
-// that of the first tenth of the first epoch's batches (2 or more). A run converged where every loss
-// is finite and the fall m_0 - m_last is more than 2 standard errors of it, s √(1/n_0 + 1/n_last).
-// s is the smaller of s_0 and s_last: the larger one is of losses that move, as those of a steep
-// beginning do, which says nothing against their fall. It is flat where no m_e is below the entropy
-// of the classes' shares by more than 2 of its standard errors, s_e/√n_e, and has not converged
-// where m_last is above twice the entropy: it fell, and is far worse than knowing nothing.
+// m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number. A run
+// learned where every loss is finite and an epoch's m_e is below the entropy of the classes' shares, the
+// loss of a model that ignores the sentence, by more than t s_e/√n_e: t is Student's, .025 on one side.
+// It ran where its loss only fell, m_0 - m_last > t s_last √(1/n_0 + 1/n_last). m_0 is the mean of the
+// first tenth of the first epoch's batches (2 or more). Of a loss that does not fall this is so in 1 of
+// 40 runs, since s_last alone counts: s_0 is of few batches, or of a steep beginning, which says nothing
+// against a fall. What ends above twice the entropy is far worse than knowing nothing: not converged.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "engine/names.h"
 #include "engine/text.h"
+#include "minbert/metrics.h"
 #include "papers/nt/transformer_norms.h"
 
 namespace minbert {
@@ -25,7 +26,37 @@ double entropy_of_shares(const std::vector<int64_t>& counts) {
   return entropy;
 }
 
-// The loss falls if m_0 - m_last > 2 s √(1/n_0 + 1/n_last); epochs[0] is the beginning.
+namespace {
+
+// Student's t that .025 of its values are above, by Cornish and Fisher's series: to .1 % from 14
+// degrees of freedom on, to 4 % from 2.
+double t_quantile(double degrees) {
+  constexpr double z = 1.959964, z2 = z * z;        // of the normal distribution
+  const double v = 1 / degrees;
+  return z * (1 + v * (z2 + 1) / 4 + v * v * ((5 * z2 + 16) * z2 + 3) / 96 +
+              v * v * v * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384);
+}
+
+bool clearly_below(const EpochLoss& e, double entropy) {
+  const double n = double(e.batches);
+  return entropy - e.mean > t_quantile(n - 1) * e.deviation / std::sqrt(n);
+}
+
+EpochLoss loss_of(const Json& e) {
+  return {e["mean"].number_if().value_or(NAN), e["deviation"].number_if().value_or(NAN),
+          e["batches"].integer()};
+}
+
+int first_epoch(const Json& result, int epochs, const std::function<bool(const Json&)>& is_so) {
+  if (!result["left_finite"].is_null()) return epochs + 1;
+  const Json::Array& all = result["epochs"].items();
+  return 1 + int(std::ranges::find_if(all, is_so) - all.begin());
+}
+
+}  // namespace
+
+// Learned if in an epoch H - m > t s/√n, ran if m_0 - m_last > t s_last √(1/n_0 + 1/n_last); epochs[0]
+// is the beginning [NT tab.1-6].
 Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(!epochs.empty(), "a run without an epoch has no verdict");
   if (std::ranges::any_of(epochs, [](const EpochLoss& e) { return !std::isfinite(e.mean); }))
@@ -33,26 +64,15 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(epochs.size() > 1,
            "whether a loss falls is seen from 2 epochs on; give --epochs 2 or more");
   const EpochLoss &first = epochs.front(), &last = epochs.back();
-  const double fall = first.mean - last.mean,
-               error = std::min(first.deviation, last.deviation) *
-                       std::sqrt(1 / double(first.batches) + 1 / double(last.batches));
-  if (!(fall > 2 * error) || last.mean > 2 * entropy) return Convergence::not_converged;      // [NT tab.1-6]
-  const auto below = [&](const EpochLoss& e) {
-    return e.mean < entropy - 2 * e.deviation / std::sqrt(double(e.batches));
-  };
-  if (std::ranges::none_of(epochs, below)) return Convergence::flat;
-  return fall < 0.1 * first.mean ? Convergence::slow : Convergence::converged;
+  if (last.mean > 2 * entropy) return Convergence::not_converged;
+  if (std::any_of(epochs.begin() + 1, epochs.end(),
+                  [&](const EpochLoss& e) { return clearly_below(e, entropy); }))
+    return Convergence::learned;
+  const double error =
+      last.deviation * std::sqrt(1 / double(first.batches) + 1 / double(last.batches));
+  const bool falls = first.mean - last.mean > t_quantile(double(last.batches) - 1) * error;
+  return falls ? Convergence::ran : Convergence::not_converged;
 }
-
-// So do slow and flat: the names stand in the order of Convergence.
-bool counts_as_converged(Convergence verdict) { return verdict < Convergence::not_converged; }
-
-namespace {
-EpochLoss loss_of(const Json& e) {
-  return {e["mean"].number_if().value_or(NAN), e["deviation"].number_if().value_or(NAN),
-          e["batches"].integer()};
-}
-}  // namespace
 
 std::vector<EpochLoss> epoch_losses(const Json& result) {
   std::vector<EpochLoss> all;
@@ -66,10 +86,23 @@ Convergence convergence(const Json& result) {
   return convergence(losses, result["entropy"].number());
 }
 
+int epochs_to_learn(const Json& result, int epochs) {
+  const double entropy = result["entropy"].number();
+  return first_epoch(result, epochs, [=](const Json& e) { return clearly_below(loss_of(e), entropy); });
+}
+
+int epochs_to_learn_on_dev(const Json& result, int epochs, double dev_entropy) {
+  return first_epoch(result, epochs, [=](const Json& e) {
+    const auto loss = e["dev_loss"].number_if();
+    return loss && *loss < dev_entropy;
+  });
+}
+
 Names outcome(const Json& result) {
+  const auto text = [](double loss) { return std::isfinite(loss) ? float_text(loss) : "undefined"; };
   const std::vector<EpochLoss> epochs = epoch_losses(result);
-  return {convergence_names[size_t(convergence(result))], float_text(epochs.front().mean),
-          float_text(epochs.back().mean)};
+  return {convergence_names[size_t(convergence(result))], text(epochs.front().mean),
+          text(epochs.back().mean)};
 }
 
 std::optional<double> last_accuracy(const Json& result) {
@@ -80,11 +113,20 @@ bool is_nt_norm(const std::string& norm) {
   return norm == "layer" || norm == "batch" || norm == "none";
 }
 
+std::string median_text(const Numbers& values, int digits) {
+  if (values.empty()) return "undefined";
+  const auto [least, most] = std::ranges::minmax(values);
+  const std::string middle = fixed(median(values), digits);
+  return values.size() == 1
+             ? middle
+             : formatted("{} ({} to {})", middle, fixed(least, digits), fixed(most, digits));
+}
+
 // ---- Several seeds
 
 namespace {
 
-// "converged", or of seeds that disagree "2 converged, 1 diverged"
+// "learned", or of seeds that disagree "2 learned, 1 diverged"
 std::string verdicts_text(const std::vector<Convergence>& verdicts) {
   std::string text;
   for (size_t v = 0; v < convergence_names.size(); ++v) {
@@ -95,23 +137,24 @@ std::string verdicts_text(const std::vector<Convergence>& verdicts) {
   return text;
 }
 
-// The two losses that a verdict compares, means over the seeds: "loss 1.14 → 0.43 nats; loss not
-// finite in 2 of 6 seeds"
-std::string losses_text(const std::vector<Json>& results) {
-  Numbers first, last;
-  for (const Json& result : results) {
-    if (!result["left_finite"].is_null()) continue;
-    first.push_back(result["first"]["mean"].number());
-    last.push_back(epoch_losses(result).back().mean);
-  }
-  const size_t n = results.size(), left = n - first.size();
+// The two losses that a verdict compares, medians over the seeds with the same outcome: "loss 1.14 →
+// 0.430 nats"; of unlike ones "learned: loss 1.14 → 0.430 nats; diverged: loss not finite from epoch 3"
+std::string losses_text(const NtCell& cell) {
   Names parts;
-  if (left < n)
-    parts.push_back(formatted("loss {} → {} nats", fixed(summarize(first).mean, 2),
-                              fixed(summarize(last).mean, 2)));
-  if (left > 0)
-    parts.push_back(n > 1 ? formatted("loss not finite in {} of {} seeds", left, n)
-                          : formatted("loss not finite from epoch {}", results[0]["left_finite"].integer()));
+  for (size_t v = 0; v < convergence_names.size(); ++v) {
+    Numbers first, last, left;
+    for (size_t i = 0; i < cell.results.size(); ++i) {
+      const Json& result = cell.results[i];
+      if (cell.verdicts[i] != Convergence(v)) continue;
+      if (const auto epoch = result["left_finite"].number_if()) left.push_back(*epoch);
+      else first.push_back(result["first"]["mean"].number()), last.push_back(epoch_losses(result).back().mean);
+    }
+    if (first.empty() && left.empty()) continue;
+    parts.push_back(first.size() + left.size() < cell.results.size() ? convergence_names[v] + ": " : "");
+    parts.back() += left.empty()
+                        ? formatted("loss {} → {} nats", significant(median(first)), significant(median(last)))
+                        : formatted("loss not finite from epoch {}", fixed(median(left), 0));
+  }
   return joined(parts, "; ");
 }
 
@@ -122,26 +165,23 @@ void NtCell::add(const Json& result) {
   verdicts.push_back(convergence(result));
 }
 
-size_t NtCell::converged(bool flat_too) const {
-  return size_t(std::ranges::count_if(verdicts, [=](Convergence verdict) {
-    return counts_as_converged(verdict) && (flat_too || verdict != Convergence::flat);
-  }));
+size_t NtCell::count(Convergence worst) const {
+  return size_t(std::ranges::count_if(verdicts, [=](Convergence verdict) { return verdict <= worst; }));
 }
 
-bool NtCell::agrees(bool flat_too) const {
+bool NtCell::agrees(Convergence worst) const {
   if (!printed) return false;
-  const size_t n = converged(flat_too);
+  const size_t n = count(worst);
   return 2 * (*printed ? n : verdicts.size() - n) > verdicts.size();
 }
 
 ItemReport::Cell NtCell::shown() const {
   ItemReport::Cell cell{"", verdicts_text(verdicts)};
-  const bool all = size_t(std::ranges::count(verdicts, Convergence::converged)) == verdicts.size();
-  cell.mark = all ? "good" : converged() > 0 ? "half" : "bad";
-  cell.note = losses_text(results);
+  cell.mark = count(Convergence::learned) == verdicts.size() ? "good"
+              : count(Convergence::ran) > 0                  ? "half"
+                                                             : "bad";
+  cell.note = losses_text(*this);
   if (!printed) return cell;
-  if (converged() > 0 && converged() < verdicts.size())
-    cell.note += formatted("; {} of {} seeds count as converged", converged(), verdicts.size());
   cell.printed = *printed ? "Converged" : "Not Converged";
   cell.printed_mark = *printed ? "good" : "bad";
   if (notes_agreement) cell.note = (agrees() ? "as printed; " : "not as printed; ") + cell.note;
@@ -154,7 +194,7 @@ ItemReport::Cell NtCell::accuracy() const {
     if (const auto share = last_accuracy(result)) right.push_back(*share);
   ItemReport::Cell cell = shown();
   cell.note = formatted("{}; {}", cell.ours, cell.note);
-  cell.ours = right.empty() ? "undefined" : mean_text(right, 3);
+  cell.ours = median_text(right, 3);
   return cell;
 }
 

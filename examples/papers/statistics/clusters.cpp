@@ -71,7 +71,7 @@ double step(const Points& x, std::vector<int>& cluster, std::array<Vector, 2>& c
 
 }  // namespace
 
-TwoMeans two_means(const Tensor& points, uint64_t seed) {
+TwoMeans two_means(const Tensor& points, uint64_t seed, int starts) {
   MB_CHECK(points.rows() >= 2, "2-means: two clusters need at least 2 points, not {}",
            points.rows());
   std::vector<real> copy;
@@ -84,7 +84,7 @@ TwoMeans two_means(const Tensor& points, uint64_t seed) {
   const double total = std::accumulate(d.begin(), d.end(), 0.0);
   Random random(seed, "2-means");
   TwoMeans best{{}, -1};
-  for (int run = 0; run < 100; ++run) {
+  for (int run = 0; run < starts; ++run) {
     TwoMeans found{std::vector<int>(x.N), -1};
     std::array<Vector, 2> centers = start(x, random);
     for (double between; (between = step(x, found.cluster, centers)) > found.variance_between;)

@@ -14,9 +14,9 @@ struct TwoMeans {
   // widest direction between them, so .64 if H = 1, .64/H if all directions are as wide.
   double variance_between;
 };
-// The best of a hundred runs of Lloyd's algorithm, each from a start as in k-means++: of few points
+// The best of so many runs of Lloyd's algorithm, each from a start as in k-means++: of few points
 // (64) in many dimensions ten are too few to find it. x [N,H]. Errors:
 // fewer than two points, only equal points, a NaN or an infinity.
-TwoMeans two_means(const Tensor& x, uint64_t seed = 11711);
+TwoMeans two_means(const Tensor& x, uint64_t seed = 11711, int starts = 100);
 
 }  // namespace minbert

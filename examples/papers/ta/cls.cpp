@@ -6,6 +6,7 @@
 
 #include "engine/text.h"
 #include "minbert/metrics.h"
+#include "minbert/ops.h"
 #include "papers/encoded_set.h"
 #include "papers/statistics/class_moments.h"
 #include "papers/ta/task_adaptation.h"
@@ -15,33 +16,80 @@ namespace {
 
 // What one pass over the training set says of each dimension of h^l, or of h; score: NaN where it
 // is undefined.
-Json json_of(const ClassMoments& moments) {
+struct Moments {
+  Numbers mean, deviation, score;
+  Json json() const {
+    return Json::object({{"mean", Json::array_of(mean)},
+                         {"std", Json::array_of(deviation)},
+                         {"score", Json::array_of(score)}});
+  }
+};
+Moments moments_of(const Tensor& x, const Numbers& labels, int classes) {
+  ClassMoments moments(x.cols(), classes);
+  moments.add(x, labels);
   Numbers score;
   for (const auto& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
-  return Json::object({{"mean", Json::array_of(moments.mean())},
-                       {"std", Json::array_of(moments.deviation())},
-                       {"score", Json::array_of(score)}});
+  return {moments.mean(), moments.deviation(), score};
+}
+
+template <class Condition>
+double share_of(const Numbers& values, const Condition& condition) {
+  return double(std::ranges::count_if(values, condition)) / double(values.size());
+}
+double share_within(const Numbers& means) {         // [TA fig.2]
+  return share_of(means, [](double m) { return std::abs(m) <= 0.5; });
 }
 
 Json moments_result(const TaOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
-  const int64_t H = set.config().hidden_size;
   const int classes = task.kind == TaskKind::regression ? 1 : task.classes();
-  ClassMoments hl(H, classes), h(H, classes);
+  std::vector<real> stored_hl, stored_h;
+  Numbers labels;
   set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
     const BertOutput encoded = set.bert().forward(batch, cls_rows);
-    Numbers labels = labeled(set.data(), examples).labels;
-    if (classes == 1) labels.assign(labels.size(), 0);
-    hl.add(cls_at(ClsPlace::pre_pooler, encoded, set.data(), examples), labels);
-    h.add(cls_at(place_in(set.config(), ClsPlace::pooled), encoded, set.data(), examples), labels);
+    const auto store = [&](std::vector<real>& all, ClsPlace place) {
+      const std::vector<real> values = cls_at(place, encoded, set.data(), examples).values();
+      all.insert(all.end(), values.begin(), values.end());
+    };
+    store(stored_hl, ClsPlace::pre_pooler);
+    store(stored_h, place_in(set.config(), ClsPlace::pooled));
+    for (const double label : labeled(set.data(), examples).labels)
+      labels.push_back(classes == 1 ? 0 : label);
   });
-  return Json::object({{"hl", json_of(hl)}, {"h", json_of(h)}});
+  const Shape shape = {int64_t(labels.size()), set.config().hidden_size};
+  const Tensor hl = Tensor::from(shape, stored_hl, Device::cpu), h = Tensor::from(shape, stored_h, Device::cpu);
+  const auto of_rows = [&](const std::vector<int32_t>& rows, int) {
+    Numbers some;
+    for (const int32_t row : rows) some.push_back(labels[size_t(row)]);
+    const Moments of_h = moments_of(index_select(h, rows), some, classes);
+    Statistics all = deviation_statistics(of_h.score, of_h.deviation);
+    all["share within .5"] = share_within(moments_of(index_select(hl, rows), some, classes).mean);
+    return all;
+  };
+  return Json::object({{"hl", moments_of(hl, labels, classes).json()},
+                       {"h", moments_of(h, labels, classes).json()},
+                       {"samples", resampled(shape[0], {o.resamples(), uint64_t(o.seed), task.name}, of_rows)}});
 }
 
 Run moments_run(const TaRuns& ta, const Task& task) {
-  return ta.document.run_on(task, "moments", 1, {},
+  return ta.document.run_on(task, "moments", 1,
+                            {{"resamples", std::to_string(ta.o.resamples())}, {"seed", std::to_string(ta.o.seed)}},
                             [o = ta.o, task](const std::string&) { return moments_result(o, task); });
 }
+// A statistic of the rows as they are, and of the rows drawn again
+Numbers samples(const TaRuns& ta, const Task& task, const std::string& name) {
+  return ta.document.result(moments_run(ta, task))["samples"][name].numbers();
+}
+// Evidence of such statistics, beside constants that claims compare them with
+struct SampleEvidence {
+  const TaRuns& ta;
+  LongTable table = LongTable({"task", "what", "sample", "value"});
+  void add(const Task& task, const std::string& name) { add_samples(table, {task.name, name},
+                                                                    samples(ta, task, name)); }
+  void add(const Task& task, const std::string& name, double constant) {
+    add_samples(table, {task.name, name}, Numbers(size_t(ta.o.resamples()) + 1, constant));
+  }
+};
 // "mean", "std" or "score" [H] of "hl" or of "h"
 Numbers moments(const TaRuns& ta, const Task& task, const char* layer, const char* what) {
   return ta.document.result(moments_run(ta, task))[layer][what].numbers();
@@ -70,10 +118,6 @@ std::vector<Task> tasks_with_score(const TaRuns& ta, ItemReport& report) {
 }
 
 std::string percent(double share) { return fixed(100 * share, 1) + " %"; }
-template <class Condition>
-double share_of(const Numbers& values, const Condition& condition) {
-  return double(std::ranges::count_if(values, condition)) / double(values.size());
-}
 
 Panel bars(const Task& task, const char* x_label, const char* y_label, const Numbers& y) {
   return {.title = task.title,
@@ -84,13 +128,13 @@ Panel bars(const Task& task, const char* x_label, const char* y_label, const Num
 
 // [TA fig.2]
 void fig2(const TaRuns& ta, ItemReport& report) {
-  LongTable table({"task", "dimension", "mean"}), evidence({"task", "what", "value"});
-  const auto within = [](double m) { return std::abs(m) <= 0.5; };
+  LongTable table({"task", "dimension", "mean"});
+  SampleEvidence evidence{ta};
   const auto draw_means = [&](const Task& task) {
     const Numbers mean = moments(ta, task, "hl", "mean");
     for (int j = 0; const double m : mean) table(task.name, j++) = m;
-    evidence(task.name, "share within .5") = share_of(mean, within);
-    evidence(task.name, "half") = 0.5;
+    evidence.add(task, "share within .5");
+    evidence.add(task, "half", 0.5);
     return bars(task, "dimension of h^l", "mean", mean);
   };
   report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
@@ -100,13 +144,13 @@ void fig2(const TaRuns& ta, ItemReport& report) {
     const auto largest = std::ranges::max_element(mean, {}, [](double m) { return std::abs(m); });
     if (row == "largest") return fixed(*largest, 2);
     return row == "its dimension" ? std::to_string(largest - mean.begin())
-                                  : percent(share_of(mean, within));
+                                  : percent(share_within(mean));
   };
   report.table("Mean of a dimension of h^l over the training set", "",
                Names{"within -.5 .. .5", "largest", "its dimension"}, ta.document.tasks(),
                describe_means);
   report.csv(table);
-  report.judge_by(evidence, {100, 1, "%"});
+  report.judge_by(evidence.table, {100, 1, "%"});
 }
 
 // [TA eq.1]
@@ -134,55 +178,37 @@ void eq1(const TaRuns& ta, ItemReport& report) {
   report.csv(table);
 }
 
+// The dimensions that have a score, the highest first
+std::vector<size_t> by_score(const Numbers& score) {
+  std::vector<size_t> order(score.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::erase_if(order, [&](size_t j) { return !std::isfinite(score[j]); });
+  std::ranges::stable_sort(order, std::greater(), [&](size_t j) { return score[j]; });
+  return order;
+}
+
 // The document's three types (sec.3.3), by a rule of ours.
 std::string type_of(double correlation, double small) {
   return correlation >= 0.3 ? "3" : small >= 0.5 ? "1" : "2";
 }
 
-// Whether large variances are of important dimensions [TA sec.3.3]: of the tenth of the dimensions
-// that vary most, the share that is in the tenth with the highest scores; and of the one that varies
-// most its variance beside the next one's, and its score beside the median. Both are in the order of
-// the scores, which falls.
-void judge_largest(LongTable& evidence, const std::string& task, const Numbers& score,
-                   const Numbers& sigma) {
-  std::vector<size_t> by_sigma(sigma.size());
-  std::iota(by_sigma.begin(), by_sigma.end(), size_t(0));
-  std::ranges::stable_sort(by_sigma, std::greater(), [&](size_t rank) { return sigma[rank]; });
-  const size_t tenth = std::max<size_t>(1, sigma.size() / 10), first = by_sigma[0],
-               next = by_sigma[std::min<size_t>(1, sigma.size() - 1)];
-  const auto important = std::count_if(by_sigma.begin(), by_sigma.begin() + int64_t(tenth),
-                                       [=](size_t rank) { return rank < tenth; });
-  evidence(task, "large and important") = double(important) / double(tenth);
-  evidence(task, "largest variance by the next") = finite(std::pow(sigma[first] / sigma[next], 2));
-  evidence(task, "two") = 2;
-  evidence(task, "its score") = score[first];
-  evidence(task, "median score") = median(score);
-  evidence(task, "its rank by score") = double(first + 1);
-}
-
 // [TA fig.3]
 void fig3(const TaRuns& ta, ItemReport& report) {
-  LongTable table({"task", "rank", "dimension", "score", "std"}), evidence({"task", "what", "value"});
+  LongTable table({"task", "rank", "dimension", "score", "std"});
+  SampleEvidence evidence{ta};
   const std::vector<Task> tasks = tasks_with_score(ta, report);
+  const Names statistics = {"rank correlation", "small", "large and important", "largest variance by the next",
+                            "its score", "median score"};
   const auto draw_deviations = [&](const Task& task) {
     const Numbers score = moments(ta, task, "h", "score"), sigma = moments(ta, task, "h", "std");
-    std::vector<size_t> order(sigma.size());
-    std::iota(order.begin(), order.end(), size_t(0));
-    std::erase_if(order, [&](size_t j) { return !std::isfinite(score[j]); });
-    std::ranges::stable_sort(order, std::greater(), [&](size_t j) { return score[j]; });
-    Numbers ranked_score, ranked;
-    for (const size_t j : order) {
+    Numbers ranked;
+    for (const size_t j : by_score(score)) {
       table(task.name, ranked.size(), j, score[j]) = sigma[j];
-      ranked_score.push_back(score[j]);
       ranked.push_back(sigma[j]);
     }
-    const double largest = std::ranges::max(sigma);
-    evidence(task.name, "rank correlation") = spearman(ranked_score, ranked).value_or(0);
-    evidence(task.name, "zero") = 0;
-    evidence(task.name, "share of small deviations") =
-        share_of(sigma, [=](double s) { return s < largest / 10; });
-    evidence(task.name, "half") = 0.5;
-    judge_largest(evidence, task.name, ranked_score, ranked);
+    for (const std::string& name : statistics) evidence.add(task, name);
+    for (const auto& [name, value] : {std::pair("zero", 0.0), {"half", 0.5}, {"two", 2.0}})
+      evidence.add(task, name, value);
     return bars(task, "dimension of h, ordered by Fisher score", "standard deviation", ranked);
   };
   report.figure(
@@ -190,15 +216,11 @@ void fig3(const TaRuns& ta, ItemReport& report) {
       "highest Fisher score stands left",
       tasks, draw_deviations, {.columns = 2, .shared_y = true});
   const auto describe_type = [&](const std::string& row, const Task& task) -> ItemReport::Cell {
-    const auto value = [&](const std::string& what) {
-      const Numbers found = evidence.values({{"task", task.name}, {"what", what}});
-      return found.empty() ? NAN : found[0];
-    };
-    if (row == "small") return {"", percent(value("share of small deviations"))};
-    if (row == "large and important") return {"", percent(value(row))};
+    const auto value = [&](const std::string& what) { return samples(ta, task, what)[0]; };
+    if (row != "type" && !is_finite(value(row))) return {"", "undefined"};
+    if (row == "small" || row == "large and important") return {"", percent(value(row))};
     if (row != "type") return {"", fixed(value(row), row == "its rank by score" ? 0 : 2)};
-    ItemReport::Cell cell{
-        "", type_of(value("rank correlation"), value("share of small deviations"))};
+    ItemReport::Cell cell{"", type_of(value("rank correlation"), value("small"))};
     for (const double type : report.printed().values({{"task", task.name}}))
       cell.printed = fixed(type, 0);
     return cell;
@@ -208,10 +230,34 @@ void fig3(const TaRuns& ta, ItemReport& report) {
                      "largest variance by the next", "its rank by score"},
                tasks, describe_type);
   report.csv(table);
-  report.judge_by(evidence);
+  report.judge_by(evidence.table);
 }
 
 }  // namespace
+
+// Whether large variances are of important dimensions [TA sec.3.3]: of the tenth of the dimensions
+// that vary most, the share that is in the tenth with the highest scores; and of the one that varies
+// most its variance beside the next one's, and its score beside the median.
+Statistics deviation_statistics(const Numbers& score, const Numbers& sigma) {
+  Numbers ranked_score, ranked;                     // in the order of the scores, which falls
+  for (const size_t j : by_score(score)) ranked_score.push_back(score[j]), ranked.push_back(sigma[j]);
+  if (ranked.empty()) return {};
+  std::vector<size_t> by_sigma(ranked.size());
+  std::iota(by_sigma.begin(), by_sigma.end(), size_t(0));
+  std::ranges::stable_sort(by_sigma, std::greater(), [&](size_t rank) { return ranked[rank]; });
+  const size_t tenth = std::max<size_t>(1, ranked.size() / 10), first = by_sigma[0],
+               next = by_sigma[std::min<size_t>(1, ranked.size() - 1)];
+  const auto important = std::count_if(by_sigma.begin(), by_sigma.begin() + int64_t(tenth),
+                                       [=](size_t rank) { return rank < tenth; });
+  const double largest = std::ranges::max(sigma);
+  return {{"rank correlation", spearman(ranked_score, ranked).value_or(NAN)},
+          {"small", share_of(sigma, [=](double s) { return s < largest / 10; })},
+          {"large and important", double(important) / double(tenth)},
+          {"largest variance by the next", std::pow(ranked[first] / ranked[next], 2)},
+          {"its score", ranked_score[first]},
+          {"median score", median(ranked_score)},
+          {"its rank by score", double(first + 1)}};
+}
 
 std::vector<Item> ta_cls_items(const TaRuns& ta) {
   const RunGrid runs(std::bind_front(moments_run, ta), ta.document.tasks());

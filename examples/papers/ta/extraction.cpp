@@ -190,8 +190,9 @@ void show(const TaRuns& ta, ItemReport& report) {
   product(add_score, sets, ta.document.seeds(), methods);
   weights(ta, report);
   report.csv(table);
-  report.judge_by(evidence, {100, 2, "%"});
-  report.table("Dev scores in percent: the encoder frozen, and all of it trained", "mean±std",
+  report.judge_by(evidence, {100, 2, "points"});
+  show_yardsticks(ta.document, ta.tasks(false), report);
+  report.table("Dev scores x 100: the encoder frozen, and all of it trained", "mean±std",
                methods, sets, [&](const std::string& method, const DevSet& set) {
                  ItemReport::Cell cell;
                  const LongTable of_cell = table.only({{"task", set.task.name}, {"method", method}});
@@ -225,8 +226,8 @@ Item ta_extraction_item(const TaRuns& ta) {
   const auto tune = [ta](const Task& task, int seed) {
     return ta.fine_tuning(task, ta_methods[0], seed);
   };
-  return {"sec1", both(extractions, RunGrid(tune, ta.tasks(false), ta.document.seeds())),
-          std::bind_front(show, ta)};
+  const auto trained = both(extractions, RunGrid(tune, ta.tasks(false), ta.document.seeds()));
+  return {"sec1", both(yardstick_runs(ta.document, ta.tasks(false)), trained), std::bind_front(show, ta)};
 }
 
 }  // namespace minbert

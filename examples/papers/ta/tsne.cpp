@@ -1,9 +1,10 @@
 // The map of h^l by t-SNE, and numbers for what the eye sees on it.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "engine/text.h"
-#include "minbert/metrics.h"
+#include "minbert/ops.h"
 #include "papers/encoded_set.h"
 #include "papers/statistics/clusters.h"
 #include "papers/statistics/tsne.h"
@@ -54,21 +55,27 @@ std::optional<Numbers> nsp_difference(const std::string& weights, const Tensor& 
 
 // How well a score tells two clusters apart, whichever of them has the larger values: .5 .. 1. It is
 // the share of pairs, one of cluster 1 and one not, of which the first has the larger score, or the
-// smaller; a tie counts half (Mann & Whitney 1947). None: one of the two is empty.
-std::optional<double> two_sided(const Numbers& score, const Numbers& cluster) {
-  double larger = 0, pairs = 0;
-  for (size_t i = 0; i < score.size(); ++i)
-    for (size_t j = 0; j < score.size() && cluster[i] == 1; ++j) {
-      if (cluster[j] == 1) continue;
-      ++pairs;
-      larger += score[i] > score[j] ? 1 : score[i] == score[j] ? 0.5 : 0;
-    }
-  return pairs > 0 ? std::optional(std::max(larger, pairs - larger) / pairs) : std::nullopt;
+// smaller; a tie counts half (Mann & Whitney 1947). NaN: one of the two is empty.
+double two_sided(const Numbers& score, const std::vector<int>& cluster) {
+  std::vector<std::pair<double, int>> sorted;
+  for (size_t i = 0; i < score.size(); ++i) sorted.push_back({score[i], cluster[i]});
+  std::ranges::sort(sorted);
+  double larger = 0, ones = 0, others = 0;          // others: of smaller scores
+  for (size_t begin = 0, end; begin < sorted.size(); begin = end) {
+    double tied[2] = {0, 0};
+    for (end = begin; end < sorted.size() && sorted[end].first == sorted[begin].first; ++end)
+      ++tied[sorted[end].second];
+    larger += tied[1] * (others + tied[0] / 2);
+    ones += tied[1];
+    others += tied[0];
+  }
+  const double pairs = ones * others;
+  return pairs > 0 ? std::max(larger, pairs - larger) / pairs : NAN;
 }
 
 // The mean of that over random directions of h: what a direction does that has nothing to do with
 // NSP.
-std::optional<double> random_direction(const Tensor& h, const Numbers& cluster, uint64_t seed) {
+double random_direction(const Tensor& h, const std::vector<int>& cluster, uint64_t seed) {
   constexpr int directions = 100;
   Random random(seed, "directions");
   std::vector<real> w;
@@ -80,12 +87,29 @@ std::optional<double> random_direction(const Tensor& h, const Numbers& cluster, 
     Numbers score;
     for (size_t row = 0; row < size_t(h.rows()); ++row)
       score.push_back(double(projected[row * directions + d]));
-    const auto area = two_sided(score, cluster);
-    if (!area) return std::nullopt;
-    sum += *area / directions;
+    sum += two_sided(score, cluster) / directions;
   }
   return sum;
 }
+
+// Two clusters of some rows of h^l, and how well NSP's difference and random directions of h tell them
+// apart. The starts of 2-means and the directions are of the seed.
+struct TwoClusters {
+  Tensor hl, h;
+  std::optional<Numbers> nsp;
+  uint64_t seed;
+  Statistics operator()(const std::vector<int32_t>& rows, int sample) const {
+    const uint64_t own = seed + uint64_t(sample);
+    const TwoMeans two = two_means(index_select(hl, rows), own, sample == 0 ? 100 : 10);
+    Statistics all = {{"between", two.variance_between}};
+    if (!nsp) return all;
+    Numbers difference;
+    for (const int32_t row : rows) difference.push_back((*nsp)[size_t(row)]);
+    all["AUC"] = two_sided(difference, two.cluster);
+    all["random direction"] = random_direction(index_select(h, rows), two.cluster, own);
+    return all;
+  }
+};
 
 Json map_result(const TaOptions& o, const Task& task, const std::string& folder) {
   EncodedSet set(o, task, Split::train, Pooler::needed);
@@ -105,18 +129,12 @@ Json map_result(const TaOptions& o, const Task& task, const std::string& folder)
   const Tensor x = Tensor::from(shape, hl, Device::cpu);
   const TsneMap map =
       tsne(x, {.perplexity = o.perplexity, .iterations = o.iterations, .seed = uint64_t(o.seed)});
-  const TwoMeans two = two_means(x, uint64_t(o.seed));
-  Json result = Json::object({{"rows", int64_t(set.data().examples.size())},
-                              {"kl", map.kl},
-                              {"between", two.variance_between},
-                              {"auc", Json()}});
-  if (const auto nsp = nsp_difference(set.weights_file(), Tensor::from(shape, h))) {
-    const Numbers cluster(two.cluster.begin(), two.cluster.end());
-    const auto area = two_sided(*nsp, cluster);
-    const auto random =
-        random_direction(Tensor::from(shape, h), cluster, uint64_t(o.seed));
-    if (area && random) result.set("auc", *area).set("random", *random);
-  }
+  const Tensor h_of_sample = Tensor::from(shape, h);
+  const TwoClusters clusters{x, h_of_sample, nsp_difference(set.weights_file(), h_of_sample), uint64_t(o.seed)};
+  Json result = Json::object(
+      {{"rows", int64_t(set.data().examples.size())},
+       {"kl", map.kl},
+       {"samples", resampled(shape[0], {o.resamples(), uint64_t(o.seed), task.name}, clusters)}});
   std::vector<real> labels, examples(sample.begin(), sample.end());
   for (const int32_t i : sample)
     labels.push_back(real(class_of(task, set.data().examples[size_t(i)])));
@@ -136,6 +154,7 @@ Run map_run(const TaRuns& ta, const Task& task) {
       {{"perplexity", formatted("{}", o.perplexity)},
        {"iterations", std::to_string(o.iterations)},
        {"points", std::to_string(o.points)},
+       {"resamples", std::to_string(o.resamples())},
        {"seed", std::to_string(o.seed)}},
       [o, task](const std::string& folder) { return map_result(o, task, folder); });
 }
@@ -160,26 +179,24 @@ Panel panel(const TaRuns& ta, const Task& task, LongTable& table) {
 
 // [TA fig.1]
 void fig1(const TaRuns& ta, ItemReport& report) {
-  LongTable table({"task", "example", "label", "x", "y"}), evidence({"task", "what", "value"});
+  LongTable table({"task", "example", "label", "x", "y"}), evidence({"task", "what", "sample", "value"});
   report.figure("For each task, h^l of the training set on a plane by t-SNE, colored by class",
                 ta.document.tasks(), [&](const Task& task) { return panel(ta, task, table); });
   for (const Task& task : ta.document.tasks())
-    if (const Json result = ta.document.result(map_run(ta, task)); !result["auc"].is_null()) {
-      evidence(task.name, "AUC") = result["auc"].number();
-      evidence(task.name, "random direction") = result["random"].number();
-    }
+    for (const auto& [name, values] : ta.document.result(map_run(ta, task))["samples"].members())
+      add_samples(evidence, {task.name, name}, values.numbers());
   report.table("Two clusters, by 2-means on h^l", "",
                Names{"between", "AUC of NSP", "AUC of a random direction", "KL(P||Q)", "points"},
                ta.document.tasks(), [&](const std::string& row, const Task& task) -> std::string {
-                 const Json result = ta.document.result(map_run(ta, task));
+                 const Json result = ta.document.result(map_run(ta, task)), samples = result["samples"];
                  const int64_t read = result["rows"].integer();
-                 if (row == "between") return fixed(100 * result["between"].number(), 1) + " %";
+                 if (row == "between") return fixed(100 * samples["between"].numbers()[0], 1) + " %";
                  if (row == "KL(P||Q)") return fixed(result["kl"].number(), 3);
                  if (row == "points")
                    return formatted("{} of {}", std::min<int64_t>(read, ta.o.points), read);
                  const bool nsp = row == "AUC of NSP";
-                 if (result["auc"].is_null()) return nsp ? "not run: no NSP head" : "";
-                 return fixed(result[nsp ? "auc" : "random"].number(), 3);
+                 if (!samples.has("AUC")) return nsp ? "not run: no NSP head" : "";
+                 return fixed(samples[nsp ? "AUC" : "random direction"].numbers()[0], 3);
                });
   report.csv(table);
   report.judge_by(evidence, {.digits = 3});

@@ -7,8 +7,7 @@
 namespace minbert {
 namespace {
 
-const std::vector<TaMethod> eps_methods = {ta_methods[0], ta_methods[1],
-                                           ta_methods[2]};  // none, z, min-max
+const std::vector<TaMethod> eps_methods = {ta_methods[1], ta_methods[2]};          // z, min-max
 
 std::vector<int> seeds_of(const TaRuns& ta, bool tab2) {
   std::vector<int> all = ta.document.seeds();
@@ -25,9 +24,13 @@ auto table_grid(const TaRuns& ta, bool tab2) {
 
 auto eps_grid(const TaRuns& ta) {
   const auto run = [ta](const Task& task, const TaMethod& method, double eps, int seed) {
-    return ta.fine_tuning(task, method, seed, method.is_none() ? ta_eps : eps);
+    return ta.fine_tuning(task, method, seed, eps);
   };
   return RunGrid(run, ta.tasks(false), eps_methods, ta.o.eps, seeds_of(ta, false));
+}
+auto none_grid(const TaRuns& ta) {
+  const auto run = [ta](const Task& task, int seed) { return ta.fine_tuning(task, ta_methods[0], seed); };
+  return RunGrid(run, ta.tasks(false), seeds_of(ta, false));
 }
 
 // mean±std / median / max, or of tab.2 median / max, beside the printed ones.
@@ -76,8 +79,8 @@ void table(const TaRuns& ta, ItemReport& report, bool tab2) {
     if (is_printed(set)) evidence(set.key(), method.title, seed) = sound_score;
   });
   report.csv(all);
-  report.judge_by(evidence, {100, 2, "%"});
-  report.table("Dev scores in percent", tab2 ? "median / max" : "mean±std / median / max",
+  report.judge_by(evidence, {100, 2, "points"});
+  report.table("Dev scores x 100", tab2 ? "median / max" : "mean±std / median / max",
                ta_methods, sets, [&](const TaMethod& method, const DevSet& set) {
                  return cell_of(ta, method, set, tab2, report.printed());
                });
@@ -101,32 +104,34 @@ void table(const TaRuns& ta, ItemReport& report, bool tab2) {
 void eps_curves(const TaRuns& ta, ItemReport& report) {
   LongTable all({"task", "method", "eps", "seed", "score"}), evidence = all;
   const auto draw_curves = [&](const DevSet& set) {
-    Panel panel{.title = set.title, .x_label = "epsilon", .y_label = "dev score, %", .log_x = true};
+    const auto score = [&](const TaMethod& method, double eps, int seed) {
+      const Run run = eps_grid(ta).run(set.task, method, eps, seed);
+      const std::string of_norm = method.is_none() ? "" : formatted("{}", eps);
+      evidence(set.task.name, method.title, of_norm, seed) = ta.document.sound_score(run, set);
+      return (all(set.task.name, method.title, of_norm, seed) = ta.document.score(run, set)).value_or(0);
+    };
+    Numbers without;                                // of each seed
+    for (const int seed : seeds_of(ta, false)) without.push_back(score(ta_methods[0], ta_eps, seed));
+    Panel panel{.title = set.title, .x_label = "epsilon", .y_label = "score less none's, x 100", .log_x = true};
     for (const TaMethod& method : eps_methods) {
       Curve curve{.title = method.title, .style = Curve::Style::line_and_points};
       for (const double eps : ta.o.eps) {
-        Numbers points;
-        for (const int seed : seeds_of(ta, false)) {
-          const Run run = eps_grid(ta).run(set.task, method, eps, seed);
-          const auto score = ta.document.score(run, set);
-          points.push_back(100 * score.value_or(0));
-          if (method.is_none() && eps != ta.o.eps.front()) continue;
-          const std::string of_norm = method.is_none() ? "" : formatted("{}", eps);
-          all(set.task.name, method.title, of_norm, seed) = score;
-          evidence(set.task.name, method.title, of_norm, seed) = ta.document.sound_score(run, set);
-        }
-        add_mean(curve, eps, points);
+        Numbers gains;
+        for (size_t i = 0; const int seed : seeds_of(ta, false))
+          gains.push_back(100 * (score(method, eps, seed) - without[i++]));
+        add_mean(curve, eps, gains);
       }
       panel.curves.push_back(curve);
     }
     return panel;
   };
   report.figure(
-      "For each task, the dev score over ε with Z and min-max normalization, mean and deviation "
-      "over the seeds, beside the score without a norm",
+      "For each task, the dev score over ε with Z and min-max normalization less that without a norm under the "
+      "same seed, mean and deviation of these differences",
       first_dev_sets(ta.tasks(false)), draw_curves);
   report.csv(all);
-  report.judge_by(evidence, {100, 2, "%"});
+  report.judge_by(evidence, {100, 2, "points"});
+  show_yardsticks(ta.document, ta.tasks(false), report);
   report.caption("the methods stand " + ta.where_text());
 }
 
@@ -139,7 +144,8 @@ std::vector<Item> ta_tuning_items(const TaRuns& ta) {
   };
   return {item(false, "tab1"),
           item(true, "tab2"),
-          {"sec5.2", eps_grid(ta), std::bind_front(eps_curves, ta)}};
+          {"sec5.2", both(yardstick_runs(ta.document, ta.tasks(false)), both(none_grid(ta), eps_grid(ta))),
+           std::bind_front(eps_curves, ta)}};
 }
 
 }  // namespace minbert
