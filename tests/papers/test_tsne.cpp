@@ -218,6 +218,25 @@ TEST_CASE("2-means: one normal cloud has 2/pi of its widest direction's variance
   CHECK(two_values.variance_between == doctest::Approx(1));
 }
 
+TEST_CASE("2-means: how well a score tells two clusters apart is the share of pairs, ties counting half") {
+  const std::vector<double> score = {3, 1, 2, 2, 5, 2, 4, 1};
+  const std::vector<int> cluster = {1, 0, 1, 0, 1, 0, 0, 1};
+  double larger = 0, pairs = 0;
+  for (size_t i = 0; i < 8; ++i)
+    for (size_t j = 0; j < 8; ++j)
+      if (cluster[i] == 1 && cluster[j] == 0) {
+        larger += score[i] > score[j] ? 1 : score[i] == score[j] ? 0.5 : 0;
+        ++pairs;
+      }
+  REQUIRE(larger > pairs / 2);
+  CHECK(told_apart(score, cluster) == doctest::Approx(larger / pairs));
+  std::vector<double> falling = score;
+  for (double& s : falling) s = -s;
+  CHECK(told_apart(falling, cluster) == doctest::Approx(larger / pairs));
+  CHECK(told_apart({1, 2}, {0, 1}) == 1);
+  CHECK(std::isnan(told_apart({1, 2}, {1, 1})));
+}
+
 TEST_CASE("2-means: fewer than two points, equal points and a NaN are errors") {
   const auto error = [](Shape shape, const std::vector<real>& values) {
     return error_of([&] { two_means(Tensor::from(shape, values)); });

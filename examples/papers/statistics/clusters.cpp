@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 
 #include "minbert/random.h"
@@ -95,6 +96,23 @@ TwoMeans two_means(const Tensor& points, uint64_t seed, int starts) {
   if (best.cluster[0] == 1)
     for (int& c : best.cluster) c = 1 - c;
   return best;
+}
+
+double told_apart(const std::vector<double>& score, const std::vector<int>& cluster) {
+  std::vector<std::pair<double, int>> sorted;
+  for (size_t i = 0; i < score.size(); ++i) sorted.push_back({score[i], cluster[i]});
+  std::ranges::sort(sorted);
+  double larger = 0, ones = 0, others = 0;          // so far
+  for (size_t begin = 0, end; begin < sorted.size(); begin = end) {
+    double tied[2] = {0, 0};
+    for (end = begin; end < sorted.size() && sorted[end].first == sorted[begin].first; ++end)
+      ++tied[sorted[end].second];
+    larger += tied[1] * (others + tied[0] / 2);
+    ones += tied[1];
+    others += tied[0];
+  }
+  const double pairs = ones * others;
+  return pairs > 0 ? std::max(larger, pairs - larger) / pairs : NAN;
 }
 
 }  // namespace minbert

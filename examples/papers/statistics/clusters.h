@@ -19,4 +19,9 @@ struct TwoMeans {
 // fewer than two points, only equal points, a NaN or an infinity.
 TwoMeans two_means(const Tensor& x, uint64_t seed = 11711, int starts = 100);
 
+// How well a score tells the two clusters apart, whichever of them has the larger values: .5 .. 1. It is
+// the share of pairs, one of cluster 1 and one not, of which the first has the larger score, or the
+// smaller; a tie counts half (Mann & Whitney 1947). NaN: one of the two is empty.
+double told_apart(const std::vector<double>& score, const std::vector<int>& cluster);
+
 }  // namespace minbert

@@ -1,6 +1,5 @@
 // The map of h^l by t-SNE, and numbers for what the eye sees on it.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/text.h"
@@ -53,27 +52,7 @@ std::optional<Numbers> nsp_difference(const std::string& weights, const Tensor& 
   return difference;
 }
 
-// How well a score tells two clusters apart, whichever of them has the larger values: .5 .. 1. It is
-// the share of pairs, one of cluster 1 and one not, of which the first has the larger score, or the
-// smaller; a tie counts half (Mann & Whitney 1947). NaN: one of the two is empty.
-double two_sided(const Numbers& score, const std::vector<int>& cluster) {
-  std::vector<std::pair<double, int>> sorted;
-  for (size_t i = 0; i < score.size(); ++i) sorted.push_back({score[i], cluster[i]});
-  std::ranges::sort(sorted);
-  double larger = 0, ones = 0, others = 0;          // others: of smaller scores
-  for (size_t begin = 0, end; begin < sorted.size(); begin = end) {
-    double tied[2] = {0, 0};
-    for (end = begin; end < sorted.size() && sorted[end].first == sorted[begin].first; ++end)
-      ++tied[sorted[end].second];
-    larger += tied[1] * (others + tied[0] / 2);
-    ones += tied[1];
-    others += tied[0];
-  }
-  const double pairs = ones * others;
-  return pairs > 0 ? std::max(larger, pairs - larger) / pairs : NAN;
-}
-
-// The mean of that over random directions of h: what a direction does that has nothing to do with
+// The mean of told_apart() over random directions of h: what a direction does that has nothing to do with
 // NSP.
 double random_direction(const Tensor& h, const std::vector<int>& cluster, uint64_t seed) {
   constexpr int directions = 100;
@@ -87,7 +66,7 @@ double random_direction(const Tensor& h, const std::vector<int>& cluster, uint64
     Numbers score;
     for (size_t row = 0; row < size_t(h.rows()); ++row)
       score.push_back(double(projected[row * directions + d]));
-    sum += two_sided(score, cluster) / directions;
+    sum += told_apart(score, cluster) / directions;
   }
   return sum;
 }
@@ -105,7 +84,7 @@ struct TwoClusters {
     if (!nsp) return all;
     Numbers difference;
     for (const int32_t row : rows) difference.push_back((*nsp)[size_t(row)]);
-    all["AUC"] = two_sided(difference, two.cluster);
+    all["AUC"] = told_apart(difference, two.cluster);
     all["random direction"] = random_direction(index_select(h, rows), two.cluster, own);
     return all;
   }
