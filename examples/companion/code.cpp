@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "engine/text.h"
 #include "files/about.h"
@@ -54,9 +53,7 @@ std::string Row::line(const std::string& text) const {
 
 std::string Row::code(const Definition& d) const {
   constexpr int screen = 44, around = 10, beginning = 30;
-  std::vector<std::string> lines;
-  std::istringstream text(d.quote.text);
-  for (std::string one; std::getline(text, one);) lines.push_back(one);
+  const std::vector<std::string> lines = lines_of(d.quote.text);
   const int above = int(std::ranges::find_if(lines, [](auto& one) { return !one.starts_with("//"); }) - lines.begin());
   std::vector<int> lit;
   for (const Tag& tag : project.tags(paper.tag, item.tag))
@@ -78,9 +75,9 @@ std::string Row::code(const Definition& d) const {
       folded.clear(), count = 0;
     }
     if (end) break;
-    const std::string row = formatted("<span class=\"line{}\"><s>{}</s>{}\n</span>", std::ranges::count(lit, i)
-                                      ? " own" : "",
-                                      d.quote.first + i, line(lines[size_t(i)]));
+    const std::string row =
+        formatted("<span class=\"line{}\"><s>{}</s>{}\n</span>", std::ranges::count(lit, i) ? " own" : "",
+                  d.quote.first + i, line(lines[size_t(i)]));
     if (is_near(i)) html += row;
     else folded += row, ++count;
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <climits>
 #include <filesystem>
-#include <sstream>
 
 #include "companion/code.h"
 #include "engine/names.h"
@@ -198,9 +197,9 @@ std::string paper_page(const Paper& paper, const std::vector<Paper>& all, const 
   std::string rows;
   for (const PaperItem& item : paper.items) {
     const Row row{paper, item, all, project, folder, Ties(paper, item.tag)};
-    rows +=
-        formatted("<section id=\"{}\">\n<div class=\"left\">\n{}</div>\n<div class=\"right\">\n{}</div>\n</section>\n",
-                      escaped(item.tag), left(row, studies), right(row));
+    rows += formatted(
+        "<section id=\"{}\">\n<div class=\"left\">\n{}</div>\n<div class=\"right\">\n{}</div>\n</section>\n",
+        escaped(item.tag), left(row, studies), right(row));
   }
   return html_page(
       title + ", beside its code", report_style() + companion_css,
@@ -224,8 +223,7 @@ std::string papers_index(const std::vector<Paper>& all, const std::vector<StudyR
   for (const Paper& paper : all)
     body += formatted("<section class=\"paper\"><div><h2>{} {}</h2>\n{}</div>\n{}</section>\n",
                       link(paper.name + ".html", escaped(paper.tag)), text(paper.document, "title"),
-                          about(paper, studies),
-                      list(items_of(paper, paper.name + ".html", "<li>{}</li>\n")));
+                      about(paper, studies), list(items_of(paper, paper.name + ".html", "<li>{}</li>\n")));
   return html_page(title, report_style() + companion_css, body);
 }
 
@@ -246,8 +244,8 @@ std::string items_of_line(const std::string& file, int line, const std::vector<P
       }
       if (!found) continue;
       std::string& text = by_distance[distance] += formatted("[{} {}] {}\n", paper.tag, item.tag, item.title);
-      std::istringstream equation(item.equation.empty() ? "" : text_of(math_of(item.equation)));
-      for (std::string row; std::getline(equation, row);) text += formatted("  {}\n", trimmed(row));
+      for (const std::string& row : lines_of(item.equation.empty() ? "" : text_of(math_of(item.equation))))
+        text += formatted("  {}\n", trimmed(row));
       text += formatted("  {}/{}.html#{}\n", folder, paper.name, item.tag);
     }
   if (by_distance.empty()) return "";

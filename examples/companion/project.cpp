@@ -18,13 +18,6 @@ namespace fs = std::filesystem;
 
 const std::string plain = "examples/plain_bert.cpp";
 
-Names lines_of(const std::string& text) {
-  Names all;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) all.push_back(line);
-  return all;
-}
-
 // "eq.1-3" is eq.1, eq.2 and eq.3.
 Names each_of(const std::string& range) {
   std::smatch parts;
@@ -229,17 +222,19 @@ void Project::complain_of_item(const Paper& paper, const PaperItem& item, Names&
 }
 
 void Project::complain_of_letters(const Paper& paper, Names& all) const {
+  std::map<std::string, std::string> code;          // of each item: all that it quotes
+  for (const PaperItem& item : paper.items)
+    for (const auto& shown : {definitions(item), plain_twins(paper.tag, item.tag)})
+      for (const Definition& d : shown) code[item.tag] += d.quote.text;
   for (const Letter& letter : paper.letters) {
     for (const std::string& tag : letter.in)
       if (!paper.find(tag))
         all.push_back(formatted("{}: the letter {} is said to be in {}, which is no item", paper.file, letter.letter,
                                 tag));
     for (const std::string& name : letter.names) {
-      bool found = false;
-      for (const PaperItem& item : paper.items)
-        if (letter.in.empty() || std::ranges::count(letter.in, item.tag))
-          for (const auto& shown : {definitions(item), plain_twins(paper.tag, item.tag)})
-            for (const Definition& d : shown) found |= has_word(d.quote.text, name);
+      const bool found = std::ranges::any_of(code, [&](const auto& of_item) {
+        return (letter.in.empty() || std::ranges::count(letter.in, of_item.first)) && has_word(of_item.second, name);
+      });
       if (!found)
         all.push_back(formatted("{}: the letter {} has the name {}, which stands in no definition that an item names; "
                                 "write what it is called there", paper.file, letter.letter, name));
@@ -256,8 +251,7 @@ Names Project::complaints(const std::vector<Paper>& papers) const {
   for (const Tag& tag : tags_)
     if (!tag.known)
       all.push_back(formatted("{}:{}: [{} {}] is of no document; they are CLN, TA, IsoBN, LN-PEFT and NT", tag.file,
-                              tag.line,
-                              tag.document, tag.item));
+                              tag.line, tag.document, tag.item));
   for (const Paper& paper : papers) {
     const size_t before = all.size();
     for (const PaperItem& item : paper.items) complain_of_item(paper, item, all);

@@ -98,8 +98,8 @@ Verdict verdict_on(const Json& claim, const Judging& judging, const ItemReport& 
   if (claim.has("why")) return {claim.get("word", std::string("not comparable")), claim["why"].string()};
   if (claim.has("absolute"))
     return {"not comparable", judging.differences.empty()
-            ? "no rule compares this value; it stands beside ours in the table"
-                                                          : joined(judging.differences, "; ")};
+                                  ? "no rule compares this value; it stands beside ours in the table"
+                                  : joined(judging.differences, "; ")};
   if (!report.evidence()) return {"not run", "these values were not computed"};
   Evidence evidence = *report.evidence();
   if (claim.has("percent")) evidence.unit = {100, int(claim["percent"].integer()), "%"};
@@ -397,6 +397,7 @@ Json Document::show(const Item& item) {
                                  options_.model.empty() ? "" : options_.model + " on ",
                                  options_.data, extent(), fixed(seconds, 1))}}));
   if (chosen) {
+    report.when("generated data", generated_);
     item.show(report);
     for (const std::string& sentence : about.caption) report.caption(sentence);
     say_differences(about, report);

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "minbert/error.h"
+#include "report/mathml.h"
 #include "report/svg.h"
 
 namespace minbert {
@@ -54,9 +55,10 @@ std::string element(const char* pattern, const std::string& content) {
 
 std::string formula(const std::string& mathml) {
   std::string html = escaped(mathml);
-  for (const char* tag : {"mi", "mo", "mo stretchy=\"false\"", "mn", "mtext", "mrow", "mfrac", "msqrt",
-                          "msub", "msup", "msubsup", "mover", "munder", "munderover", "mtable", "mtr", "mtd"})
-    for (const std::string& name : {std::string(tag), formatted("/{}", tag)}) {
+  std::vector<std::string> elements = mathml_elements();
+  elements.push_back("mo stretchy=\"false\"");
+  for (const std::string& tag : elements)
+    for (const std::string& name : {tag, formatted("/{}", tag)}) {
       const std::string shown = formatted("&lt;{}&gt;", escaped(name));
       for (size_t at; (at = html.find(shown)) != html.npos;)
         html.replace(at, shown.size(), formatted("<{}>", name));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/names.h"
 #include "engine/text.h"
 #include "minbert/error.h"
 
@@ -61,6 +62,8 @@ std::string joined_text(const Math& node) {
 }
 
 }  // namespace
+
+std::vector<std::string> mathml_elements() { return names_of(forms); }
 
 Math math_of(const std::string& mathml) {
   size_t at = 0;

@@ -6,6 +6,8 @@
 
 namespace minbert {
 
+std::vector<std::string> mathml_elements();          // those that pages have: "mi", "mo", ...
+
 // A node of MathML: <mi>γ</mi> is {"mi", "γ"}.
 struct Math {
   std::string name, attributes, text;

@@ -79,12 +79,6 @@ std::string text(const Json& json, const std::string& key) {
   return escaped(json[key].string());
 }
 
-std::string verdict(const std::string& word) {
-  const auto v = std::ranges::find(verdict_words, word, &VerdictWord::word);
-  MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
-  return formatted("<span class=\"verdict {}\">{}</span>", v->style, v->word);
-}
-
 // ---- Tables
 
 // The least and the greatest point of a column.
@@ -254,14 +248,14 @@ std::string contents(const Json& report, const std::string& page) {
   std::string html = "<ul class=\"list contents\">\n";
   for (const Json& item : report["items"].items()) {
     if (!was_run(item)) {
-      html += formatted("<li>{}<div>{}{}</div></li>\n", title_of(item), verdict("not run"),
+      html += formatted("<li>{}<div>{}{}</div></li>\n", title_of(item), verdict_html("not run"),
                         element(" <span class=\"note muted\">{}</span>", text(item, "why")));
       continue;
     }
     std::string claims;
     for (size_t i = 0; const Json& claim : item["claims"].items())
       claims += formatted("<p class=\"claim\">{}<a href=\"{}#{}\">{}{}</a></p>\n",
-                          verdict(claim["verdict"].string()), page, address(claim_name(item, ++i)),
+                          verdict_html(claim["verdict"].string()), page, address(claim_name(item, ++i)),
                           element("{} ", text(claim, "where")), text(claim, "text"));
     html += formatted("<li><a href=\"{}#{}\">{}</a><div>{}</div></li>\n", page,
                       address(item["name"].string()), title_of(item),
@@ -344,7 +338,7 @@ std::string item_html(const Json& report, const Json& item, const std::string& f
   for (size_t i = 0; const Json& claim : item["claims"].items())
     claims += formatted(
         "<li id=\"{}\">{}<div><p>{}{}</p>{}{}</div></li>\n", escaped(claim_name(item, ++i)),
-        verdict(claim["verdict"].string()),
+        verdict_html(claim["verdict"].string()),
         element("<span class=\"muted\">{}</span> ", text(claim, "where")), text(claim, "text"),
         element("<p class=\"note muted\">{}</p>", text(claim, "why")), pair_plot(claim));
   bool above = false;
@@ -417,7 +411,11 @@ std::string figures_html(const Json& item, const std::string& folder, const std:
   }
   return html;
 }
-std::string verdict_html(const std::string& word) { return verdict(word); }
+std::string verdict_html(const std::string& word) {
+  const auto v = std::ranges::find(verdict_words, word, &VerdictWord::word);
+  MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
+  return formatted("<span class=\"verdict {}\">{}</span>", v->style, v->word);
+}
 std::string report_style() { return style; }
 
 std::string report_html(const Json& report, const std::string& folder) {
@@ -430,7 +428,7 @@ std::string report_html(const Json& report, const std::string& folder) {
     differs += formatted("<li>{} <span class=\"note\">({})</span></li>\n", escaped(sentence),
                          where.size() == run ? "all items" : joined(where));
   for (const VerdictWord& v : verdict_words)
-    if (claims) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict(v.word), v.meaning);
+    if (claims) meanings += formatted("<dt>{}</dt><dd>{}</dd>\n", verdict_html(v.word), v.meaning);
   return html_page(
       text(report["document"], "title"), style,
       formatted("<h1>{}</h1>\n", text(report["document"], "title")) + about(report["document"]) +
@@ -456,7 +454,7 @@ std::string counted_claims(const std::vector<StudyReport>& reports, bool generat
         for (const Json& item : report["items"].items())
           count += std::ranges::count(item["claims"].items(), v.word,
                                       [](const Json& c) { return c["verdict"].string(); });
-    if (count) html += formatted("{} {} ", verdict(v.word), count);
+    if (count) html += formatted("{} {} ", verdict_html(v.word), count);
   }
   return element(generated ? "<p>On generated data: {}</p>\n" : "<p>On other data: {}</p>\n", html);
 }

@@ -14,13 +14,9 @@
 namespace minbert {
 namespace {
 
-std::vector<std::string> lines_of(const std::string& file) {
+std::vector<std::string> lines_of_file(const std::string& file) {
   const std::string source = shipped(file);
-  std::vector<std::string> lines;
-  if (!std::filesystem::exists(source)) return lines;
-  std::istringstream text(read_file(source));
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
-  return lines;
+  return std::filesystem::exists(source) ? lines_of(read_file(source)) : std::vector<std::string>();
 }
 
 bool is_identifier(const std::string& name) {
@@ -29,8 +25,15 @@ bool is_identifier(const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
 int defining_line(const std::string& file, const std::string& name) {
-  const std::vector<std::string> lines = lines_of(file);
+  const std::vector<std::string> lines = lines_of_file(file);
   if (!is_identifier(name)) {
     const auto has_it = [&](const std::string& line) { return line.find(name) != line.npos; };
     const auto found = std::ranges::find_if(lines, has_it);
@@ -47,7 +50,7 @@ int defining_line(const std::string& file, const std::string& name) {
 }
 
 Quote quote(const std::string& file, int line) {
-  const std::vector<std::string> lines = lines_of(file);
+  const std::vector<std::string> lines = lines_of_file(file);
   if (line < 1 || size_t(line) > lines.size()) return {};
   size_t first = size_t(line) - 1, last = first;
   const std::string indent(std::min(lines[first].find_first_not_of(' '), lines[first].size()), ' ');
@@ -63,7 +66,7 @@ Quote quote(const std::string& file, int line) {
 }
 
 Quote quote_around(const std::string& file, int line) {
-  const std::vector<std::string> lines = lines_of(file);
+  const std::vector<std::string> lines = lines_of_file(file);
   const auto begins = [&](int number) {
     const std::string& text = lines[size_t(number) - 1];
     return !text.empty() && std::isalpha(static_cast<unsigned char>(text[0]));
@@ -74,7 +77,7 @@ Quote quote_around(const std::string& file, int line) {
 }
 
 Quote quote_function(const std::string& file, int line) {
-  const std::vector<std::string> lines = lines_of(file);
+  const std::vector<std::string> lines = lines_of_file(file);
   if (line < 1 || size_t(line) > lines.size()) return {};
   const auto indent = [&](int number) { return lines[size_t(number) - 1].find_first_not_of(' '); };
   const std::regex begins("^ *[A-Za-z_].*\\(.*\\{$"), is_no_function("^ *(for|if|while|switch|else)\\b");

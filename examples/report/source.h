@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace minbert {
 
@@ -9,6 +10,8 @@ namespace minbert {
 // What is no name, as "phrasebank" with its quotes, is found where it stands first. 0: it is not there, or the sources
 // are not.
 int defining_line(const std::string& file, const std::string& name);
+
+std::vector<std::string> lines_of(const std::string& text);
 
 // Lines of FILE from `first` on; none where the sources are not there.
 struct Quote {

@@ -32,7 +32,6 @@ LongTable scores_of(const ClnRuns& runs, const char* set, bool sound) {
 
 void score_table(const ClnRuns& runs, ItemReport& report, const char* set, const std::string& title) {
   report.when("another --sampling", runs.o.sampling != Sampling::sequential);
-  report.when("generated data", runs.o.data == ClnOptions().data);
   const LongTable table = scores_of(runs, set, false);
   report.csv(table);
   report.judge_by(scores_of(runs, set, true), percent);

@@ -112,7 +112,6 @@ LongTable NtRuns::yardsticks() const {
 void NtRuns::differs(ItemReport& report) const {
   const size_t sentences = data().train.examples.size() + data().dev.examples.size(),
                all_agree = 2264;
-  report.when("generated data", o.data == NtOptions().data);
   report.when("smaller grid", o.widths != Numbers{64, 128, 256} || o.epochs < 20 || o.seeds < 6);
   report.when("other --layers", o.layers != Numbers{1, 5});
   report.when("--positions learned", o.positions == Positions::learned);
