@@ -243,6 +243,41 @@ TEST_CASE(
                                             p.name.find(".output.LayerNorm.") != p.name.npos)));
 }
 
+TEST_CASE("rate: a parameter's factor is that of the first pattern in its name, and a run learns by it") {
+  SmallWorld world;
+  Model model = small_model(world);
+  const auto rate = rates_of("encoder.*LayerNorm|pooler=30,LayerNorm=0.5,^heads=0", model.parameters);
+  CHECK(rate("bert.encoder.layer.0.output.LayerNorm.weight") == 30);
+  CHECK(rate("bert.pooler.dense.bias") == 30);
+  CHECK(rate("bert.embeddings.LayerNorm.weight") == 0.5);
+  CHECK(rate("bert.embeddings.word_embeddings.weight") == 1);
+  CHECK(rate("heads.sst.weight") == 0);
+  CHECK(rates_of("", model.parameters)("heads.sst.weight") == 1);
+  const auto refused = [&](const std::string& list) {
+    return error_of([&] { rates_of(list, model.parameters); });
+  };
+  CHECK(contains(refused("heads"), "--rate heads: expected PATTERN=FACTOR"));
+  CHECK(contains(refused("heads=-1"), "--rate heads=-1: expected PATTERN=FACTOR"));
+  CHECK(contains(refused("=2"), "--rate =2: expected PATTERN=FACTOR"));
+  CHECK(contains(refused("(=2"), "--rate (=2: this is no regular expression"));
+  CHECK(contains(refused("heads=2,task_weight=30"), "--rate task_weight=30: it is found in the name of no parameter"));
+
+  TrainOptions o = world.options();
+  o.epochs = 1, o.weight_decay = 0;
+  world.run(o, "shared");
+  o.rate = "task_weight|task_bias=0,^heads[.]sst=0";
+  world.run(o, "own");
+  o.epochs = 0;
+  world.run(o, "start-run");
+  const auto start = weights(world.path("start-run")), shared = weights(world.path("shared")), own =
+      weights(world.path("own"));
+  for (const auto& [name, values] : start) {
+    const bool rests = contains(name, "task_") || name.starts_with("heads.sst");
+    INFO(name);
+    CHECK((own.at(name) == values) == (rests || shared.at(name) == values));
+  }
+}
+
 TEST_CASE("train mode: a run trains what its mode says, and says how much that is") {
   SmallWorld world;
   Model model = small_model(world);

@@ -57,6 +57,9 @@ struct RunOptions : MachineOptions {
   Schedule schedule = Schedule::constant;
   // The learning rate after the warm-up; 0: as TrainOptions::learning_rate says
   double lr = 0;
+  // Factors on it, of the parameters in whose names a pattern is found:
+  // "task_weight|task_bias=30,embeddings=0.1"; the first that is found counts
+  std::string rate;
   // The momentum of SGD, 0 to .999
   double momentum = 0;
   // The decay of all weights but biases and norms; with AdamW decoupled

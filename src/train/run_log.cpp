@@ -10,6 +10,7 @@
 #include "engine/ranks.h"
 #include "minbert/files.h"
 #include "train/agreement.h"
+#include "train/cli/train_mode.h"
 #include "train/interrupt.h"
 
 namespace minbert {
@@ -17,7 +18,8 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
                size_t losses, size_t all_losses, const Json& sources, const State& state)
     : shards(options, parameters, losses),
       optimizer(parameters, {.kind = options.optimizer, .weight_decay = options.weight_decay,
-                             .momentum = options.momentum}),
+                             .momentum = options.momentum,
+                             .rate = rates_of(options.rate, parameters)}),
       options_(options), folder_(folder), parameters_(parameters), sources_(sources), state_(state),
       loss_sums_(all_losses), loss_counts_(all_losses) {
   state_.insert({{"step", &step_}, {"batches", &batches_}, {"report_rows", &report_rows_},

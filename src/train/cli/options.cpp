@@ -67,6 +67,9 @@ void add_learn_options(OptionTable& table, RunOptions& o, const std::string& def
        "0: one for each rank, as norms over the batch need it", Range{0}},
       {"--optimizer", &o.optimizer, "adamw-course has the course's bias correction"},
       {"--lr", &o.lr, "learning rate; 0: " + default_lr, Range{0}},
+      {"--rate", &o.rate,
+       "factors on it, for parameters in whose names a regular expression is found: "
+       "task_weight=30,embeddings=0.1; 1 each", "LIST"},
       {"--momentum", &o.momentum, "of sgd", Range{0, 0.999}},
       {"--weight-decay", &o.weight_decay, "decoupled in adamw; not on biases and norms", Range{0}},
       {"--clip", &o.clip, "largest norm of the gradient; 0: off", Range{0}},

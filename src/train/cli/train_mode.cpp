@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "engine/names.h"
+#include "engine/text.h"
 #include "minbert/random.h"
 #include "minbert/safetensors.h"
 
@@ -24,16 +25,26 @@ const std::vector<NamedMode> named_modes = {
 
 const std::string mask_prefix = "mask:", regex_prefix = "regex:";
 
+// option: with its value, for the error
+std::regex regex_of(const std::string& pattern, const std::string& option) {
+  try {
+    return std::regex(pattern);
+  } catch (const std::regex_error& e) {
+    fail(formatted("{}: this is no regular expression: {}", option, e.what()));
+  }
+}
+
 std::regex pattern_of(const std::string& mode) {
   const auto named = std::ranges::find(named_modes, mode, &NamedMode::name);
   if (named != named_modes.end()) return std::regex(named->pattern);
   MB_CHECK(mode.starts_with(regex_prefix), "--train: there is no \"{}\"; valid are: {}", mode,
            train_modes());
-  try {
-    return std::regex(mode.substr(regex_prefix.size()));
-  } catch (const std::regex_error& e) {
-    fail(formatted("--train {}: this is no regular expression: {}", mode, e.what()));
-  }
+  return regex_of(mode.substr(regex_prefix.size()), "--train " + mode);
+}
+
+void check_found(bool found, const std::string& option, const Parameters& parameters) {
+  MB_CHECK(found, "{}: it is found in the name of no parameter; as an example, one is {}", option,
+           parameters.items()[0].name);
 }
 
 // Everything of the heads, and `count` elements of all other parameters, every set of so many
@@ -89,9 +100,32 @@ void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed,
   });
   if (mode == trained::random)
     return parameters.set_trainable(random_masks(parameters, of_head, found, seed));
-  MB_CHECK(found > 0 || mode == trained::heads,
-           "--train {}: it is found in the name of no parameter beside the heads; as an example, "
-           "one is {}", mode, parameters.items()[0].name);
+  check_found(found > 0 || mode == trained::heads, "--train " + mode, parameters);
+}
+
+RateOf rates_of(const std::string& list, const Parameters& parameters) {
+  std::map<std::string, double> factors;            // the first pattern's alone
+  for (const std::string& part : split(list)) {
+    const std::string option = "--rate " + part;
+    const size_t equals = part.rfind('=');
+    const double factor =
+        equals == part.npos ? -1 : number_in(part.substr(equals + 1)).value_or(-1);
+    MB_CHECK(equals > 0 && factor >= 0,
+             "{}: expected PATTERN=FACTOR, such as task_weight=30, with a factor of 0 or more",
+             option);
+    const std::regex pattern = regex_of(part.substr(0, equals), option);
+    bool found = false;
+    for (const Parameter& p : parameters.items()) {
+      if (!std::regex_search(p.name, pattern)) continue;
+      found = true;
+      factors.insert({p.name, factor});
+    }
+    check_found(found, option, parameters);
+  }
+  return [factors](const std::string& name) {
+    const auto own = factors.find(name);
+    return own == factors.end() ? 1 : own->second;
+  };
 }
 
 std::map<std::string, Mask> read_masks(const std::string& file, const Parameters& parameters) {

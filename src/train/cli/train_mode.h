@@ -1,5 +1,5 @@
-// What of a model is trained: all of it, the parameters of some kind, or single elements
-// [LN-PEFT sec.3.1].
+// What of a model is trained, and at which rate: all of it, the parameters of some kind, or single
+// elements [LN-PEFT sec.3.1].
 //
 //   MODE               trained, beside the heads
 //   full-model         everything
@@ -14,6 +14,7 @@
 // Statistics of norms are no parameters: they follow the data in every mode.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -30,6 +31,12 @@ void check_train_mode(const std::string& mode);     // Error lists the modes
 // that is found in no name.
 void set_trained(Parameters& parameters, const std::string& mode, uint64_t seed,
                  bool new_pooler = false);
+
+// The factor on a parameter's learning rate, from --rate's list of PATTERN=FACTOR: that of the
+// first pattern that is found in its name, else 1. Errors: of the list's form; a pattern that is
+// found in no name.
+using RateOf = std::function<double(const std::string& name)>;
+RateOf rates_of(const std::string& list, const Parameters& parameters);
 
 // The FILE of mask:FILE, "" for any other mode.
 std::string mask_file(const std::string& mode);
