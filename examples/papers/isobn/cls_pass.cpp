@@ -82,6 +82,34 @@ Statistics statistics_of(const Tensor& h) {
   return all;
 }
 
+// σ_i = √Σ_ii                                                                         [IsoBN sec.2.1]
+Numbers deviations(const Numbers& Sigma) {
+  const auto H = size_t(std::sqrt(double(Sigma.size())));
+  Numbers std;
+  for (size_t i = 0; i < H; ++i) std.push_back(std::sqrt(Sigma[i * H + i]));
+  return std;
+}
+
+// How many dimensions have two others or more with |correlation| above .8.
+int64_t alike_dimensions(const Numbers& rho, int64_t H) {
+  int64_t alike = 0;
+  for (int64_t i = 0; i < H; ++i) {
+    int64_t others = 0;
+    for (int64_t j = 0; j < H; ++j) others += i != j && std::abs(rho[size_t(i * H + j)]) > 0.8;
+    alike += others >= 2;
+  }
+  return alike;
+}
+
+// Its share; null: there are no classes
+Json largest_class(const Task& task, const Dataset& data) {
+  if (task.kind == TaskKind::regression) return {};
+  std::map<double, int64_t> classes;
+  int64_t largest = 0;
+  for (const Example& example : data.examples) largest = std::max(largest, ++classes[example.label]);
+  return double(largest) / double(data.examples.size());
+}
+
 }  // namespace
 
 Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& folder) {
@@ -123,36 +151,24 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
     set_ev(moving_transformations[i].name, *moving[i]);
   }
   const Clusters clusters = average_linkage(rho, 0.2);
-  Numbers std, order(clusters.order.begin(), clusters.order.end()),
+  const Numbers order(clusters.order.begin(), clusters.order.end()),
       cluster(clusters.cluster.begin(), clusters.cluster.end());
-  int64_t alike = 0;
-  for (int64_t i = 0; i < H; ++i) {
-    std.push_back(std::sqrt(Sigma[size_t(i * H + i)]));         // σ_i = √Σ_ii                       [IsoBN sec.2.1]
-    int64_t others = 0;
-    for (int64_t j = 0; j < H; ++j) others += i != j && std::abs(rho[size_t(i * H + j)]) > 0.8;
-    alike += others >= 2;
-  }
   SafeTensorsWriter file;
   const std::vector<real> values(rho.begin(), rho.end());
   file.add("rho", {H, H}, values);
   file.write(folder + "/correlation.safetensors");
-  std::map<double, int64_t> classes;
-  int64_t largest = 0;
-  for (const Example& example : set.data().examples)
-    largest = std::max(largest, ++classes[example.label]);
   const double rows = double(set.data().examples.size());
   const Tensor h = Tensor::from({int64_t(rows), H}, stored);
   const Json samples = resampled(h.rows(), {o.resamples(), uint64_t(o.seed), task.name},
                                  [&](const auto& some, int) { return statistics_of(index_select(h, some)); });
-  const bool has_classes = task.kind != TaskKind::regression;
   return Json::object({{"rows", int64_t(rows)},
-                       {"largest_class", has_classes ? Json(double(largest) / rows) : Json()},
-                       {"std", Json::array_of(std)},
+                       {"largest_class", largest_class(task, set.data())},
+                       {"std", Json::array_of(deviations(Sigma))},
                        {"ev", ev},
                        {"samples", samples},
                        {"order", Json::array_of(order)},
                        {"cluster", Json::array_of(cluster)},
-                       {"alike", alike}});
+                       {"alike", alike_dimensions(rho, H)}});
 }
 
 }  // namespace minbert

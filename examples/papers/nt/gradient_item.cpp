@@ -75,8 +75,8 @@ Numbers ratio(const Json& result) {
   return {all[1] / all.back()};
 }
 
-// [NT gradient]
-void show(const SharedNtRuns& runs, ItemReport& report) {
+// The values of every run; returns by how much products and sums differ from the tape at most.
+double show_values(const SharedNtRuns& runs, ItemReport& report) {
   LongTable table({"depth", "placement", "norm", "layer", "seed", "value"});
   LongTable factors({"depth", "placement", "norm", "sublayer", "factor", "seed", "value"});
   // |log(ratio)|: 0 where the gradient neither grows nor vanishes
@@ -98,49 +98,57 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   report.csv(table);
   report.csv(factors, "factors");
   report.judge_by(ratios);
+  return difference;
+}
 
-  const auto mean = [&](const Depth& depth, const PlacedNorm& placed, Numbers (*values)(const Json&)) {
-    std::vector<Numbers> of_seeds;
-    for (const int seed : runs->seeds())
-      of_seeds.push_back(values(runs->result(grid.run(depth, placed, seed))));
-    return geometric_mean(of_seeds);
-  };
-  const std::vector<PlacedNorm> all_placed = placed_norms(runs->o);
-  const auto draw_layers = [&](const Depth& depth) {
-    Panel panel{
-        .title = depth.title(), .x_label = "layer", .y_label = "norm of dL/dx", .log_y = true};
-    for (const PlacedNorm& placed : all_placed)
-      panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_layers)));
-    return panel;
-  };
+Numbers mean_over_seeds(const SharedNtRuns& runs, const Depth& depth, const PlacedNorm& placed,
+                        Numbers (*values)(const Json&)) {
+  std::vector<Numbers> of_seeds;
+  const auto grid = walk_grid(runs);
+  for (const int seed : runs->seeds())
+    of_seeds.push_back(values(runs->result(grid.run(depth, placed, seed))));
+  return geometric_mean(of_seeds);
+}
+
+Panel layers_panel(const SharedNtRuns& runs, const Depth& depth) {
+  Panel panel{.title = depth.title(), .x_label = "layer", .y_label = "norm of dL/dx", .log_y = true};
+  for (const PlacedNorm& placed : placed_norms(runs->o))
+    panel.curves.push_back(numbered(placed.title(), mean_over_seeds(runs, depth, placed, after_layers)));
+  return panel;
+}
+
+Panel factors_panel(const SharedNtRuns& runs, const Depth& depth) {
+  Panel panel{.title = depth.title(),
+              .x_label = "sublayers passed, from the last down",
+              .y_label = "norm after the factor",
+              .log_y = true};
+  for (const PlacedNorm& placed : placed_norms(runs->o)) {
+    panel.curves.push_back(numbered(placed.title(), mean_over_seeds(runs, depth, placed, after_factors)));
+    if (placed.placement != Placement::pre)
+      for (double& x : panel.curves.back().x) x /= 2;
+  }
+  return panel;
+}
+
+// [NT gradient]
+void show(const SharedNtRuns& runs, ItemReport& report) {
+  const double difference = show_values(runs, report);
   report.figure(
       "Norm of dL/dx after every layer (0: the embeddings), post-LN, pre-LN and without a norm, "
       "for networks of several depths",
-      depths(runs->o), draw_layers, {.columns = 3});
-  const auto draw_factors = [&](const Depth& depth) {
-    Panel panel{.title = depth.title(),
-                .x_label = "sublayers passed, from the last down",
-                .y_label = "norm after the factor",
-                .log_y = true};
-    for (const PlacedNorm& placed : all_placed) {
-      panel.curves.push_back(numbered(placed.title(), mean(depth, placed, after_factors)));
-      if (placed.placement != Placement::pre)
-        for (double& x : panel.curves.back().x) x /= 2;
-    }
-    return panel;
-  };
+      depths(runs->o), std::bind_front(layers_panel, runs), {.columns = 3});
   report.figure(
       "Post-LN's product, factor by factor: the norm of dL/dx after each norm (halfway between two "
       "numbers) and each 1 + F' (at a number); pre-LN's sum, after each term",
-      depths(runs->o), draw_factors, {.columns = 3}, "factors");
+      depths(runs->o), std::bind_front(factors_panel, runs), {.columns = 3}, "factors");
   std::vector<Depth> deep = depths(runs->o);
   std::erase_if(deep, [](const Depth& depth) { return depth.layers == 1; });
   if (!deep.empty())
     report.table(
         "Norm of dL/dx after the first layer, divided by that after the last (1: it neither grows "
         "nor vanishes)",
-        "", all_placed, deep, [&](const PlacedNorm& placed, const Depth& depth) {
-          const double of_seeds = mean(depth, placed, ratio)[0];
+        "", placed_norms(runs->o), deep, [&](const PlacedNorm& placed, const Depth& depth) {
+          const double of_seeds = mean_over_seeds(runs, depth, placed, ratio)[0];
           return std::isfinite(of_seeds) ? significant(of_seeds) : "undefined";
         });
   report.caption(formatted(

@@ -38,72 +38,99 @@ std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
   return {loss / N, right / N};
 }
 
+// A network that learns, and what is measured on the way [NT training].
+class Training {
+ public:
+  Training(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every)
+      : o_(o), data_(data), setup_(setup), measure_every_(measure_every), model_(new_network(o, data, setup)),
+        optimizer_(model_.parameters, {.kind = OptimizerKind::sgd}) {
+    const std::vector<TaskBatch> first_epoch = batches_of(o, data, setup.seed, 0);
+    MB_CHECK(first_epoch.size() > 1,
+             "--batch {}: the {} training sentences are one batch, whose loss has no standard error; "
+             "give a smaller --batch",
+             o.batch, data.train.examples.size());
+    fixed_batch_ = labeled(data.train, first_epoch[0].examples).batch;
+    fixed_classes_ = classes_of(data.train, first_epoch[0].examples);
+    beginning_ = std::max<size_t>(2, first_epoch.size() / 10);
+  }
+
+  Json result() {
+    Json::Array epochs;
+    while (epochs.size() < size_t(o_.epochs) && finite_) epochs.push_back(epoch(int(epochs.size())));
+    return Json::object({{"first", Json::object({{"mean", first_.mean},
+                                                 {"deviation", first_.deviation},
+                                                 {"batches", int64_t(beginning_)}})},
+                         {"epochs", Json::array(epochs)},
+                         {"steps", Json::array_of(steps_)},
+                         {"loss", Json::array_of(loss_changes_)},
+                         {"gradient", Json::array_of(gradient_changes_)},
+                         {"entropy", data_.entropy},
+                         {"left_finite", finite_ ? Json() : Json(int64_t(epochs.size()))}});
+  }
+
+ private:
+  Json epoch(int number) {
+    Numbers losses;
+    for (const TaskBatch& batch : batches_of(o_, data_, setup_.seed, number)) {
+      check_interrupt();
+      losses.push_back(step(batch.examples));
+      if (!finite_) break;
+    }
+    clear_tape();
+    if (number == 0) {
+      const size_t n = std::min(beginning_, losses.size());
+      first_ = summarize({losses.begin(), losses.begin() + int64_t(n)});
+    }
+    const Summary loss = summarize(losses);
+    auto [dev_loss, dev_accuracy] = finite_ ? on_dev(model_, data_) : std::pair<double, double>(NAN, NAN);
+    if (!std::isfinite(dev_loss)) dev_accuracy = NAN;  // the last step left the finite
+    return Json::object({{"mean", loss.mean},
+                         {"deviation", loss.deviation},
+                         {"batches", int64_t(losses.size())},
+                         {"dev_loss", dev_loss},
+                         {"dev_accuracy", dev_accuracy}});
+  }
+
+  double step(std::span<const int32_t> examples) {
+    model_.network.train();
+    if (measure_every_ > 0 && step_ % measure_every_ == 0) {
+      const LossChange change = loss_change(model_, fixed_batch_, fixed_classes_, setup_.lr);
+      steps_.push_back(double(step_));
+      loss_changes_.push_back(change.loss);
+      gradient_changes_.push_back(change.gradient);
+    }
+    const Tensor loss = cross_entropy(model_.network.forward(labeled(data_.train, examples).batch),
+                                      classes_of(data_.train, examples));
+    const double value = double(loss.item());
+    finite_ = std::isfinite(value);
+    if (!finite_) return value;
+    backward(loss);
+    optimizer_.step(setup_.lr);                                     // [NT training]
+    ++step_;
+    return value;
+  }
+
+  const NtOptions& o_;
+  const NtData& data_;
+  const NtSetup& setup_;
+  int measure_every_;
+  NtModel model_;
+  Optimizer optimizer_;
+  Batch fixed_batch_;                               // of fig5 and fig6
+  Indices fixed_classes_;
+  // What the last epoch is compared with: the first epoch's first batches, since its mean is of all
+  // that it learns, and its deviation is the larger the more that is.
+  size_t beginning_ = 0;
+  Summary first_;
+  Numbers steps_, loss_changes_, gradient_changes_;
+  int64_t step_ = 0;
+  bool finite_ = true;
+};
+
 }  // namespace
 
 Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every) {
-  NtModel model = new_network(o, data, setup);
-  Optimizer optimizer(model.parameters, {.kind = OptimizerKind::sgd});
-  const std::vector<TaskBatch> first_epoch = batches_of(o, data, setup.seed, 0);
-  MB_CHECK(first_epoch.size() > 1,
-           "--batch {}: the {} training sentences are one batch, whose loss has no standard error; "
-           "give a smaller --batch",
-           o.batch, data.train.examples.size());
-  const std::vector<int32_t>& first = first_epoch[0].examples;
-  const Batch fixed_batch = labeled(data.train, first).batch;  // of fig5 and fig6
-  const Indices fixed_classes = classes_of(data.train, first);
-  // What the last epoch is compared with: the first epoch's first batches, since its mean is of all
-  // that it learns, and its deviation is the larger the more that is.
-  const size_t beginning = std::max<size_t>(2, first_epoch.size() / 10);
-  Summary first_losses;
-  Json::Array epochs;
-  Numbers steps, loss_changes, gradient_changes;
-  int64_t step = 0;
-  bool finite = true;
-  while (epochs.size() < size_t(o.epochs) && finite) {
-    Numbers losses;
-    for (const TaskBatch& batch : batches_of(o, data, setup.seed, int(epochs.size()))) {
-      check_interrupt();
-      model.network.train();
-      if (measure_every > 0 && step % measure_every == 0) {
-        const LossChange change = loss_change(model, fixed_batch, fixed_classes, setup.lr);
-        steps.push_back(double(step));
-        loss_changes.push_back(change.loss);
-        gradient_changes.push_back(change.gradient);
-      }
-      const Tensor loss =
-          cross_entropy(model.network.forward(labeled(data.train, batch.examples).batch),
-                        classes_of(data.train, batch.examples));
-      losses.push_back(double(loss.item()));
-      finite = std::isfinite(losses.back());
-      if (!finite) break;
-      backward(loss);
-      optimizer.step(setup.lr);                                   // [NT training]
-      ++step;
-    }
-    clear_tape();
-    if (epochs.empty()) {
-      const size_t n = std::min(beginning, losses.size());
-      first_losses = summarize({losses.begin(), losses.begin() + int64_t(n)});
-    }
-    const Summary loss = summarize(losses);
-    auto [dev_loss, dev_accuracy] =
-        finite ? on_dev(model, data) : std::pair<double, double>(NAN, NAN);
-    if (!std::isfinite(dev_loss)) dev_accuracy = NAN;  // the last step left the finite
-    epochs.push_back(Json::object({{"mean", loss.mean},
-                                   {"deviation", loss.deviation},
-                                   {"batches", int64_t(losses.size())},
-                                   {"dev_loss", dev_loss},
-                                   {"dev_accuracy", dev_accuracy}}));
-  }
-  return Json::object({{"first", Json::object({{"mean", first_losses.mean},
-                                               {"deviation", first_losses.deviation},
-                                               {"batches", int64_t(beginning)}})},
-                       {"epochs", Json::array(epochs)},
-                       {"steps", Json::array_of(steps)},
-                       {"loss", Json::array_of(loss_changes)},
-                       {"gradient", Json::array_of(gradient_changes)},
-                       {"entropy", data.entropy},
-                       {"left_finite", finite ? Json() : Json(int64_t(epochs.size()))}});
+  return Training(o, data, setup, measure_every).result();
 }
 
 // [NT fig.2] [NT fig.3]
