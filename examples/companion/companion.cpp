@@ -11,6 +11,7 @@
 #include "engine/text.h"
 #include "files/about.h"
 #include "minbert/files.h"
+#include "report/measured.h"
 #include "train/cli/command_line.h"
 
 using namespace minbert;
@@ -49,6 +50,7 @@ int main(int argc, char** argv) {
       if (study.path().filename().string().starts_with("study"))
         for (StudyReport& one : study_reports(study.path().string())) studies.push_back(std::move(one));
     std::ranges::sort(studies, {}, &StudyReport::folder);
+    for (StudyReport& one : measured_reports(shipped("data/papers/measured"))) studies.push_back(std::move(one));
     int64_t items = 0;
     const Names complaints = project.complaints(papers);
     for (const std::string& complaint : complaints) std::cout << complaint << '\n';

@@ -37,9 +37,11 @@ std::string command(const std::string& words) {
 // ---- What studies say of an item
 
 struct Measured {
-  std::string folder, grid;
+  std::string name, page, grid;                     // page: a file that has more of it
   Json item;
 };
+// A study's folder; of values that are shipped, on which model and data.
+std::string name_of(const StudyReport& study) { return study.report.get("on", study.folder); }
 
 std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies) {
   std::vector<Measured> all;
@@ -47,7 +49,7 @@ std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& s
     if (text(s.report["document"], "tag") == row.paper.tag && !s.is_old())
       for (const Json& one : s.report["items"].items())
         if (one["name"].string() == row.item.item && one["status"].string() == "run")
-          all.push_back({s.folder, text(s.report, "grid"), one});
+          all.push_back({name_of(s), s.page(), text(s.report, "grid"), one});
   return all;
 }
 
@@ -59,7 +61,7 @@ std::string claims(const Row& row, const std::vector<Measured>& runs) {
     for (const Measured& m : runs)
       for (const Json& one : m.item["claims"].items())
         if (text(one, "text") == text(claim, "text"))
-          html += note(formatted("{} {}: {}", verdict_html(one["verdict"].string()), escaped(m.folder),
+          html += note(formatted("{} {}: {}", verdict_html(one["verdict"].string()), escaped(m.name),
                                  text(one, "why")));
     html += "</li>\n";
   }
@@ -69,8 +71,8 @@ std::string claims(const Row& row, const std::vector<Measured>& runs) {
 std::string printed_and_measured(const Row& row, const std::vector<Measured>& runs) {
   std::string html, head;
   for (const Measured& m : runs)
-    html += note(row.link(m.folder + "/report.html", escaped(m.folder), row.item.item) + ": " + m.grid) +
-            tables_html(m.item) + figures_html(m.item, m.folder, row.folder);
+    html += note(row.link(m.page, escaped(m.name), row.item.item) + ": " + m.grid) + tables_html(m.item) +
+            figures_html(m.item, fs::path(m.page).parent_path().string(), row.folder);
   if (!runs.empty()) return details("Printed, and measured here", html);
   for (const std::string& column : row.item.printed.columns())
     head += formatted("<th scope=\"col\">{}</th>", escaped(column));
@@ -95,7 +97,7 @@ std::string found(const Paper& paper, const std::vector<StudyReport>& studies) {
         for (const Json& claim : item["claims"].items()) ++words[claim["verdict"].string()];
     for (const auto& [word, count] : words) all += formatted("{} {} ", verdict_html(word), count);
     if (words.contains("not judged")) all += "; a larger grid judges: make study";
-    html += note(formatted("{}, {}: {}", escaped(s.folder), text(s.report, "grid"), all));
+    html += note(formatted("{}, {}: {}", escaped(name_of(s)), text(s.report, "grid"), all));
   }
   return html;
 }

@@ -11,7 +11,9 @@
 #include "engine/text.h"
 #include "files/about.h"
 #include "minbert/trainer.h"
+#include "report/claims.h"
 #include "report/environment.h"
+#include "report/measured.h"
 #include "report/report.h"
 #include "report/source.h"
 #include "train/cli/command_line.h"
@@ -38,83 +40,6 @@ Json places_of(const PaperItem& item) {
     all.push_back(line ? formatted("{}:{} {}", file, line, name) : file + " " + name);
   }
   return Json::array(all);
-}
-
-Json json_of_scores(const Task& task, const TaskScores& scores) {
-  const std::vector<Measure> list = measures(task);
-  Json all = Json::object();
-  for (size_t i = 0; i < list.size(); ++i)
-    all.set(column_name(task, list[i]), scores[i] ? Json(*scores[i]) : Json());
-  return all;
-}
-
-const char* half_name(DevRows rows) { return rows == DevRows::first_half ? "first half" : "second half"; }
-
-// Scores on a half of each of a task's dev sets, by their column names
-Json scores_of_half(DevRows rows, const Task& task, std::span<const Dataset> sets, const SetPredictions& predictions) {
-  TaskScores all;
-  for (size_t set = 0; set < sets.size(); ++set) {
-    Numbers predicted, labels;
-    for (size_t i = rows == DevRows::first_half ? 0 : 1; i < sets[set].examples.size(); i += 2) {
-      predicted.push_back(predictions[set].values[i]);
-      labels.push_back(sets[set].examples[i].label);
-    }
-    const TaskScores of_set = labels.empty() ? TaskScores(task.metrics.size()) : scores(task, predicted, labels);
-    all.insert(all.end(), of_set.begin(), of_set.end());
-  }
-  return json_of_scores(task, all);
-}
-
-// Scores on all rows of a task's dev sets, and on each half
-Json dev_scores(const Task& task, std::span<const Dataset> sets, const SetPredictions& predictions,
-                std::ostream& warnings) {
-  Json all = json_of_scores(task, scores(task, sets, predictions, &warnings));
-  for (const DevRows half : {DevRows::first_half, DevRows::second_half})
-    all.set(half_name(half), scores_of_half(half, task, sets, predictions));
-  return all;
-}
-
-// What is judged, and why a claim may be judged by nothing.
-struct Judging {
-  bool was_run, judges, generated;
-  std::string model;                                // the document's that ours stands for
-  Names differences;
-};
-
-// Members of a claim in data/papers/FILE.json beside those of claim_of (report/verdict.h):
-//   random           "seed" or "rows": what its values were drawn anew of; missing: nothing
-//   real             it is about a data set or a model by name: generated ones say nothing of it
-//   model            it is about this model of the document's alone
-//   why              why no number of the page decides it; word: the verdict, else "not comparable"
-//   absolute         it is about a value, not about a difference, so it needs the document's model and data
-//   percent          its values are shares: shown in percent, with so many digits
-Verdict verdict_on(const Json& claim, const Judging& judging, const ItemReport& report) {
-  const std::string model = claim.get("model", judging.model);
-  if (!judging.was_run) return {"not run", "this item was not run"};
-  if (!judging.judges) return {"not judged", "the quick grid is a look at tables and figures"};
-  if (judging.generated && claim.get("real", false))
-    return {"on real data only", "it is about a data set or a model by name; these are generated"};
-  if (model != judging.model) return {"not comparable", formatted("it is about {}", model)};
-  if (claim.has("why")) return {claim.get("word", std::string("not comparable")), claim["why"].string()};
-  if (claim.has("absolute"))
-    return {"not comparable", judging.differences.empty()
-                                  ? "no rule compares this value; it stands beside ours in the table"
-                                  : joined(judging.differences, "; ")};
-  if (!report.evidence()) return {"not run", "these values were not computed"};
-  Evidence evidence = *report.evidence();
-  if (claim.has("percent")) evidence.unit = {100, int(claim["percent"].integer()), "%"};
-  return judge(claim_of(claim, model), evidence);
-}
-
-Json claim_with_verdict(const Json& claim, const Judging& judging, const ItemReport& report) {
-  const Verdict verdict = verdict_on(claim, judging, report);
-  return Json::object({{"where", claim["where"]},
-                       {"text", claim["text"]},
-                       {"kind", claim.get("kind", std::string())},
-                       {"verdict", verdict.word},
-                       {"why", verdict.why},
-                       {"pairs", Json::array_of(verdict.pairs)},
-                       {"by_chance", verdict.by_chance}});
 }
 
 }  // namespace
@@ -164,29 +89,12 @@ OptionValues Document::inputs(const Task& task) {
   return all;
 }
 
-std::vector<DevSet> dev_sets(const std::vector<Task>& tasks, bool metric_in_title) {
-  std::vector<DevSet> all;
-  for (const Task& task : tasks)
-    for (const std::string& set : task.sets) {
-      all.push_back({task, {set, task.metrics[0]}, title_of(task, set)});
-      if (metric_in_title) all.back().title += formatted(" ({})", metric_name(task.metrics[0]));
-    }
-  return all;
-}
-
-std::vector<DevSet> first_dev_sets(const std::vector<Task>& tasks) {
-  std::vector<DevSet> all = dev_sets(tasks);
-  std::erase_if(all, [](const DevSet& set) { return set.measure.set != set.task.sets[0]; });
-  return all;
-}
-
 std::optional<double> Document::score(const Run& run, const DevSet& set, DevRows rows) const {
-  const Json all = result(run);
-  return (rows == DevRows::all ? all : all[half_name(rows)])[column_name(set.task, set.measure)].number_if();
+  return dev_score(result(run), set, rows);
 }
 
 std::optional<double> Document::sound_score(const Run& run, const DevSet& set, DevRows rows) const {
-  return result(run)["warnings"].string().empty() ? score(run, set, rows) : std::nullopt;
+  return sound_dev_score(result(run), set, rows);
 }
 
 ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& set, double factor,
@@ -199,24 +107,6 @@ ItemReport::Cell Document::scores(const std::vector<Run>& runs, const DevSet& se
     if (!sound) cell.warning = "a seed predicts the same for every input";
   }
   return cell;
-}
-
-void show_differences(ItemReport& report, const LongTable& sound, const std::string& column,
-                      const Names& methods, const std::vector<DevSet>& sets) {
-  const Unit unit = report.evidence()->unit;
-  const auto difference = [&](const std::string& method, const DevSet& set) -> ItemReport::Cell {
-    const LongTable::Where with = {{"task", set.key()}, {column, method}},
-                           without = {{"task", set.key()}, {column, "none"}};
-    const Verdict verdict = judge({.more = with, .less = without}, {sound, unit});
-    const Numbers& pairs = verdict.pairs;
-    if (pairs.empty()) return {.printed = "", .ours = "undefined", .note = verdict.why};
-    return {.printed = "",
-            .ours = fixed(summarize(pairs).mean, unit.digits),
-            .note = formatted("p {} (least {})", fixed(sign_flip_p(pairs), 3),
-                              fixed(least_sign_flip_p(pairs.size()), 3))};
-  };
-  report.table("Over the seeds, x 100; p of the exact sign-flip test, paired by seed",
-               "mean difference to none", methods, sets, difference);
 }
 
 Run Document::run_on(const Task& task, const std::string& kind, double cost, OptionValues options,
@@ -264,11 +154,8 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     const RunResult trained_run = train(experiment, o, folder);
     if (trained_run.interrupted) throw Interrupted();
     TrainedModel trained(folder);
-    std::ostringstream warnings;
     const TaskData& data = experiment.data()[0];
-    const SetPredictions predicted = predict(trained.model.network, data.task, data.dev);
-    Json result = dev_scores(data.task, data.dev, predicted, warnings);
-    result.set("warnings", warnings.str());
+    Json result = dev_scores(data.task, data.dev, predict(trained.model.network, data.task, data.dev));
     result.set("examples", int64_t(data.dev[0].examples.size()))
         .set("epoch", trained_run.best_epoch + 1);
     result.set("parameters", trained_run.parameters).set("trained", trained_run.trained);
@@ -285,6 +172,11 @@ Json Document::where_it_ran() {
       else if (what.starts_with("data "))
         all.set("fingerprint of " + task.title + " " + what.substr(5), digits);
   return all;
+}
+
+// "data/mini/bert on data/mini"
+std::string Document::where() const {
+  return (options_.model.empty() ? "" : options_.model + " on ") + options_.data;
 }
 
 // "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
@@ -371,7 +263,7 @@ void Document::say_differences(const PaperItem& about, ItemReport& report) const
   for (const std::string& sentence : differences()) report.differs(sentence);
 }
 
-Json Document::show(const Item& item) {
+Json Document::show(const Item& item, std::vector<MeasuredItem>& measured) {
   const auto done = [this](const std::vector<Run>& list) {
     return std::all_of(list.begin(), list.end(),
                        [this](const Run& run) { return study_.is_done(run); });
@@ -393,9 +285,7 @@ Json Document::show(const Item& item) {
            {"title", about.title},
            {"reference", formatted("[{} {}]", paper_.tag, about.tag)},
            {"command", command(item.name)},
-           {"caption", formatted("{}{}; {}; {} s of work",
-                                 options_.model.empty() ? "" : options_.model + " on ",
-                                 options_.data, extent(), fixed(seconds, 1))}}));
+           {"caption", formatted("{}; {}; {} s of work", where(), extent(), fixed(seconds, 1))}}));
   if (chosen) {
     report.when("generated data", generated_);
     item.show(report);
@@ -404,10 +294,9 @@ Json Document::show(const Item& item) {
   }
   const Judging judging = {chosen, options_.judges(), generated_, model_of_document()["name"].string(),
                            chosen ? differences() : Names()};
-  Json::Array claims;
-  for (const Json& claim : about.claims) claims.push_back(claim_with_verdict(claim, judging, report));
   Json json = report.json();
-  json.set("claims", Json::array(claims));
+  if (chosen && report.evidence() && !about.claims.empty()) measured.push_back({item.name, json, *report.evidence()});
+  json.set("claims", judged_claims(about, judging, report.evidence()));
   json.set("code", places_of(about)).set("test", Json::array({about.tests.begin(), about.tests.end()}));
   Names shown = about.shows;
   if (!about.equation.empty()) shown.insert(shown.begin(), about.tag);
@@ -423,7 +312,8 @@ int Document::run(std::vector<Item> items) {
   const Names order = paper_.items_shown();
   std::ranges::sort(items, {}, [&](const Item& item) { return index_of(item.name, order, "item"); });
   Names names = options_.items;
-  if (names.empty()) names = names_of(items);
+  for (const Item& item : items)
+    if (options_.items.empty() && !item.by_name) names.push_back(item.name);
   std::vector<Item> wanted;
   for (const std::string& name : names)
     wanted.push_back(items[index_of(name, names_of(items), "item")]);
@@ -437,10 +327,11 @@ int Document::run(std::vector<Item> items) {
   }
   if (!options_.only_run.empty()) return 0;
   Json::Array shown;
-  for (const Item& item : items) shown.push_back(show(item));
-  Json where = where_it_ran();
-  where.set("time", fixed(now() - start, 1) + " s");
-  where.set("memory", formatted("{} MB", peak_memory() / 1000000));
+  std::vector<MeasuredItem> measured;
+  for (const Item& item : items) shown.push_back(show(item, measured));
+  Json ran_on = where_it_ran();
+  ran_on.set("time", fixed(now() - start, 1) + " s");
+  ran_on.set("memory", formatted("{} MB", peak_memory() / 1000000));
   Json about = paper_.document;
   Names equations_of_all;
   for (const Json& tag : about["equations"].items()) equations_of_all.push_back(tag.string());
@@ -449,14 +340,43 @@ int Document::run(std::vector<Item> items) {
                                     {"document", about},
                                     {"command", joined(options_.command, " ")},
                                     {"settings", json_of(options_.settings)},
-                                    {"environment", where},
+                                    {"environment", ran_on},
                                     {"grid", extent()},
                                     {"items", Json::array(shown)}});
   write_file(options_.out + "/report.json", report.dump() + "\n");
+  const Names differ = differences();
+  write_file(options_.out + "/measured.csv",
+             measured_text(report, Json::object({{"document", paper_.name},
+                                                 {"on", where()},
+                                                 {"model", model_of_document()["name"]},
+                                                 {"differences", Json::array({differ.begin(), differ.end()})},
+                                                 {"judges", options_.judges()}}), measured));
   write_file(options_.out + "/report.html", report_html(report, options_.out));
   std::cout << formatted("{} of {} items: {}/report.html\n", names.size(), items.size(),
                          options_.out);
   return 0;
+}
+
+DocumentProgram::DocumentProgram(const std::string& program, const std::string& file, DocumentOptions& o, int argc,
+                                 char** argv)
+    : line(program, formatted("Every figure and table of \"{}\".", Paper(file).document["title"].string())),
+      program_(program), paper_(file), options_(o), argc_(argc), argv_(argv) {
+  o.command.assign(argv, argv + argc);
+  add_document_options(line, o);
+}
+
+int DocumentProgram::run(const Names& examples, const std::string& more, const std::function<Grids()>& grids,
+                         const std::function<std::vector<Item>(Document&)>& items) {
+  line.closing(formatted("Writes OUT/report.html, every item beside the printed numbers: {}.{}",
+                         joined(paper_.items_shown(), " "), more), examples);
+  line.parse(argc_, argv_, formatted("{}--data {} --grid reduced --out {}",
+                                     options_.model.empty() ? "" : "--model data/mini/bert ", options_.data,
+                                         options_.out));
+  return run_program(program_, [&] {
+    begin_document(line, options_, grids());
+    Document document(options_, paper_.name);
+    return document.run(items(document));
+  });
 }
 
 }  // namespace minbert

@@ -4,14 +4,15 @@
 //   Document document(options, "isobn");             // all that is said of its items: data/papers/isobn.json
 //   document.run({{"tab2", runs, show}, ...});
 //
-// OUT has ITEM.csv and ITEM.svg, report.json and report.html, and runs/, a folder for each run.
+// OUT has ITEM.csv and ITEM.svg, report.json, report.html, measured.csv (report/measured.h), and runs/, a
+// folder for each run.
 #pragma once
 
-#include "minbert/metrics.h"
-#include "minbert/trainer.h"
+#include "papers/dev_scores.h"
 #include "papers/document_options.h"
 #include "papers/grid.h"
 #include "report/item_report.h"
+#include "report/measured.h"
 #include "report/paper.h"
 #include "runs/study.h"
 
@@ -23,6 +24,7 @@ struct Item {
   std::function<void(ItemReport&)> show;
   // Runs needed to decide `runs`; they are done first.
   std::function<std::vector<Run>()> before = [] { return std::vector<Run>(); };
+  bool by_name = false;                             // run only where it is asked for: its runs are many
 };
 
 // The labels of a task with classes.
@@ -37,20 +39,6 @@ inline std::vector<Item> together(const std::vector<std::vector<Item>>& lists) {
   return all;
 }
 
-// A dev set on which a task is scored, by its leading metric: MNLI has two.
-struct DevSet {
-  Task task;
-  Measure measure;
-  std::string title;                                // "MRPC (F1)"
-  std::string key() const { return set_name(task, measure.set); }
-};
-std::vector<DevSet> dev_sets(const std::vector<Task>& tasks, bool metric_in_title = true);
-std::vector<DevSet> first_dev_sets(const std::vector<Task>& tasks);
-
-// Rows of a dev set: all, those at even positions (0, 2, ...), or the others. What was chosen by the scores
-// on one half is judged by those on the other.
-enum class DevRows { all, first_half, second_half };
-
 class Document {
  public:
   // Error: a task's files are missing, and it was asked for; or no task has any.
@@ -60,8 +48,7 @@ class Document {
   int run(std::vector<Item> items);
   Study& study() { return study_; }
   Json result(const Run& run) const { return study_.result(run); }
-  // The dev score of a fine-tuning, on all rows or one half of them; none: undefined. sound_score: none
-  // also for a model that gives every input the same answer, since its score does not compare methods.
+  // Those of a fine-tuning.
   std::optional<double> score(const Run& run, const DevSet& set, DevRows rows = DevRows::all) const;
   std::optional<double> sound_score(const Run& run, const DevSet& set, DevRows rows = DevRows::all) const;
   // A cell with the scores of fine-tunings, times a factor, as its points; an undefined one counts
@@ -93,8 +80,7 @@ class Document {
   // A run that trains with these options: what model and data hold counts, not their names. Its
   // weights go when its work is done.
   Run run_of(const TrainOptions& o, const std::vector<Task>& tasks, const std::string& name);
-  // Fine-tuning; the result has for every measure a score (null: undefined), by its column name,
-  // the same of the "first half" and the "second half" of the dev rows, and "warnings". o: see on_task.
+  // Fine-tuning; the result has dev_scores. o: see on_task.
   Run fine_tuning(const Task& task, TrainOptions o, const std::string& name);
 
  private:
@@ -102,10 +88,12 @@ class Document {
   Json model_of_document() const;
   Names model_differences() const;
   std::string command(const std::string& item) const;
+  std::string where() const;
   std::string extent() const;
   Json equations(const Names& tags) const;
   void say_differences(const PaperItem& about, ItemReport& report) const;
-  Json show(const Item& item);                    // runs done, or not asked for
+  // runs done, or not asked for; what claims are judged by goes to `measured`
+  Json show(const Item& item, std::vector<MeasuredItem>& measured);
   DocumentOptions options_;
   Paper paper_;
   Study study_;
@@ -114,36 +102,35 @@ class Document {
   Names missing_;              // titles of tasks without files
 };
 
-// A row for each seed, the last of the keys: the points of Document::scores, and for verdicts the
-// sound ones.
-template <class... Keys>
-void add_scores(LongTable& table, LongTable& evidence, const ItemReport::Cell& cell, int first_seed,
-                const Keys&... keys) {
-  for (size_t i = 0; i < cell.points.size(); ++i) {
-    table(keys..., first_seed + int(i)) = cell.points[i];
-    evidence(keys..., first_seed + int(i)) = cell.sound[i];
-  }
-}
+// main() of a document's program: its command line, with the options that all share; then its items.
+//
+//   IsoBnOptions o;
+//   DocumentProgram program("isotropy", "isobn", o, argc, argv);
+//   program.line.option("--lr", o.lr, "learning rates of tab1", Range{0});
+//   return program.run({"tab2 fig4 --limit 0"}, [&] { return Grids{paper, quick}; }, [&](Document& document) {
+//     return isobn_cls_items(document, o);
+//   });
+class DocumentProgram {
+ public:
+  // file: data/papers/FILE.json. o: with the document's own defaults; it must outlive the program.
+  DocumentProgram(const std::string& program, const std::string& file, DocumentOptions& o, int argc, char** argv);
+  // Arguments of --help's examples; what else it says of the items; the grids, once the command line is read (also the
+  // place for errors of its options); the items. Returns the exit status.
+  int run(const Names& examples, const std::string& more, const std::function<Grids()>& grids,
+          const std::function<std::vector<Item>(Document&)>& items);
+  CommandLine line;
 
-// The mean difference of each method to "none" on each set, as a verdict on it would count the seeds,
-// with p of the exact sign-flip test. sound: sound scores; column: that of the methods; the report's
-// unit: percent.
-void show_differences(ItemReport& report, const LongTable& sound, const std::string& column,
-                      const Names& methods, const std::vector<DevSet>& sets);
+ private:
+  std::string program_;
+  Paper paper_;
+  DocumentOptions& options_;
+  int argc_;
+  char** argv_;
+};
 
 // The sentence of documents whose warm-up is that of src/nn/optimizer.cpp.
 inline const std::string warm_up_text =
     "step k = 0, 1, ... of a warm-up of w steps has (k+1)/(w+1) of the rate; that of Hugging Face's "
     "trainer k/w, so that its first step learns nothing";
-
-// What dev scores are held against: the majority class of the training set (or its mean), and word
-// counts. show_yardsticks shows them in this unit, and hands the better one of each set, with its
-// standard error, to the verdicts, in the unit of the values that judge_by was given before. judging: the
-// share of the dev rows that these values are of.
-std::function<std::vector<Run>()> yardstick_runs(Document& document,
-                                                 const std::vector<Task>& tasks);
-void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report,
-                     const Unit& unit = {100, 2, "percent"}, double judging = 1);
-void say_of_dev_scores(ItemReport& report);       // how those of Document::scores are chosen
 
 }  // namespace minbert

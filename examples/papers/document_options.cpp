@@ -42,15 +42,12 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.section("What of the document");
 }
 
-void use_grid(CommandLine& line, DocumentOptions& o, const GridValues& paper, GridValues quick) {
+void begin_document(CommandLine& line, DocumentOptions& o, Grids grids) {
   o.tasks_given = o.model.empty() || line.given("--tasks");
-  quick.insert(quick.begin(), {{"--epochs", "1"}, {"--seeds", "1"}, {"--limit", "64"}});
-  if (o.grid == Grid::reduced) return;                     // the defaults
-  for (const auto& [option, value] : o.grid == Grid::paper ? paper : quick)
-    if (!line.given(option)) line.set(option, value);
-}
-
-void begin_document(const CommandLine& line, DocumentOptions& o) {
+  grids.quick.insert(grids.quick.begin(), {{"--epochs", "1"}, {"--seeds", "1"}, {"--limit", "64"}});
+  if (o.grid != Grid::reduced)                             // the defaults
+    for (const auto& [option, value] : o.grid == Grid::paper ? grids.paper : grids.quick)
+      if (!line.given(option)) line.set(option, value);
   if (!o.only_run.empty()) o.threads = 1;
   use_machine(o);
   if (!o.command.empty()) o.command[0] = line.call();      // as it can be typed again

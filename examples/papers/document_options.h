@@ -38,12 +38,12 @@ struct DocumentOptions : MachineOptions {
 // Binds them; the options that follow are the document's own.
 void add_document_options(CommandLine& line, DocumentOptions& options);
 using GridValues = std::vector<std::pair<std::string, std::string>>;     // options and their values
-// After the command line was read: sets the options of the grid that were not given. paper: the
-// document's own; quick: those that are the program's alone.
-void use_grid(CommandLine& line, DocumentOptions& options, const GridValues& paper,
-              GridValues quick = {});
-
-// When every option has its value: a process of one run has one thread; use_machine; the settings.
-void begin_document(const CommandLine& line, DocumentOptions& options);
+// Values of options that are not given: of --grid paper, the document's own; of --grid quick beside one epoch, one seed
+// and 64 rows.
+struct Grids {
+  GridValues paper, quick = {};
+};
+// After the command line was read: sets the options of the grid; the machine, one thread for a process of one run.
+void begin_document(CommandLine& line, DocumentOptions& options, Grids grids);
 
 }  // namespace minbert

@@ -8,7 +8,6 @@
 
 #include "engine/names.h"
 #include "papers/isobn/isobn.h"
-#include "train/cli/command_line.h"
 
 using namespace minbert;
 
@@ -16,30 +15,22 @@ int main(int argc, char** argv) {
   IsoBnOptions o;
   o.tasks = "mnli,qnli,rte,sst2,mrpc,cola,stsb";
   o.out = "runs/isotropy";
-  o.command.assign(argv, argv + argc);
-  CommandLine line("isotropy",
-                   "Every figure and table of \"IsoBN: Fine-Tuning BERT with Isotropic Batch Normalization\".");
-  add_document_options(line, o);
-  line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before");
-  line.option("--lr", o.lr, "learning rates of tab1", Range{0});
-  line.option("--batch", o.batch, "batch sizes of tab1", Range{1});
-  line.option("--beta", o.beta, "strengths of IsoBN in tab1", Range{0});
-  line.closing(
-      "Writes OUT/report.html, every item beside the printed numbers: sec2.1 fig1 sec2.2 fig2 fig3 "
-      "eq3 eq5 alg1 sec3.3 tab1 tab2 fig4.",
-      {"",
-       "tab2 fig1 --model data/models/bert-base-cased --data data/glue --limit 0 --out runs/base",
-       "tab1 --grid paper --tasks rte,mrpc --jobs 4"});
-  line.parse(argc, argv,
-             "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/isotropy");
-  return run_program("isotropy", [&] {
-    use_grid(line, o, {{"--lr", "1e-5,2e-5,5e-5"}, {"--batch", "16,32"}, {"--beta", "0.25,0.5,1"},
-                       {"--epochs", "10"}, {"--seeds", "5"}, {"--limit", "0"}});
+  DocumentProgram program("isotropy", "isobn", o, argc, argv);
+  program.line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before");
+  program.line.option("--lr", o.lr, "learning rates of tab1", Range{0});
+  program.line.option("--batch", o.batch, "batch sizes of tab1", Range{1});
+  program.line.option("--beta", o.beta, "strengths of IsoBN in tab1", Range{0});
+  const auto grids = [&] {
     // the printed values are k/408
     if (std::ranges::count(split(o.tasks), "mrpc") && o.metric.find("mrpc=") == o.metric.npos)
       o.metric += std::string(o.metric.empty() ? "" : ",") + "mrpc=accuracy";
-    begin_document(line, o);
-    Document document(o, "isobn");
-    return document.run(together({isobn_cls_items(document, o), isobn_tuning_items(document, o)}));
-  });
+    return Grids{{{"--lr", "1e-5,2e-5,5e-5"}, {"--batch", "16,32"}, {"--beta", "0.25,0.5,1"},
+                  {"--epochs", "10"}, {"--seeds", "5"}, {"--limit", "0"}}};
+  };
+  return program.run(
+      {"", "tab2 fig1 --model data/models/bert-base-cased --data data/glue --limit 0 --out runs/base",
+       "tab1 --grid paper --tasks rte,mrpc --jobs 4"},
+      "", grids, [&](Document& document) {
+        return together({isobn_cls_items(document, o), isobn_tuning_items(document, o)});
+      });
 }

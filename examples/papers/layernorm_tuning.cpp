@@ -5,7 +5,6 @@
 //   layernorm_tuning fig1 tab1 --model bert-large-cased --data glue --limit 0 --out runs/large
 //   layernorm_tuning tab2 --grid paper --tasks rte --jobs 4        the document's grid of settings
 #include "papers/lnpeft/lnpeft.h"
-#include "train/cli/command_line.h"
 
 using namespace minbert;
 
@@ -14,41 +13,27 @@ int main(int argc, char** argv) {
   o.tasks = "rte,mrpc,stsb,sst2";              // fig1's
   o.limit = 300;
   o.out = "runs/layernorm_tuning";
-  o.command.assign(argv, argv + argc);
-  CommandLine line("layernorm_tuning",
-                   "Figures and tables of \"LayerNorm: A key component in parameter-efficient fine-tuning\".");
-  add_document_options(line, o);
+  DocumentProgram program("layernorm_tuning", "lnpeft", o, argc, argv);
+  CommandLine& line = program.line;
   line.option("--lr-full", o.lr_full, "learning rates of full fine-tuning", Range{0});
   line.option("--lr-part", o.lr_part, "learning rates of BitFit, LayerNorm and random", Range{0});
-  line.option("--fraction", o.fraction, "shares of LayerNorm that are trained in fig2 and fig5",
-              Range{0});
-  line.option("--fisher-examples", o.fisher_examples, "examples of the Fisher information; 0: all",
-              Range{0});
-  line.option("--corpus", o.corpus,
-              "plain text of which a part is held out for the MLM loss of sec2.3", "FILE");
-  line.closing(
-      "Writes OUT/report.html, every item beside the printed numbers: fig1 sec2.3 tab1 tab2 tab3 "
-      "sec3.1 facts fig2 fig3 fig4 fig5 fig6.",
-      {"",
-       "fig1 tab1 --model data/models/bert-large-cased --data data/glue --limit 0 --out runs/large",
-       "tab2 --grid paper --tasks rte,mrpc --jobs 4"});
-  line.parse(
-      argc, argv,
-      "--model data/mini/bert --data data/mini/glue --grid reduced --out runs/layernorm_tuning");
-  return run_program("layernorm_tuning", [&] {
-    use_grid(line, o,
-             {{"--lr-full", "1e-5,2e-5,3e-5,5e-5"},
-              {"--lr-part", "1e-4,4e-4,7e-4,1e-3"},
-              {"--fraction", "0.05,0.1,0.2,0.4,0.6,0.8,1"},
-              {"--fisher-examples", "0"},
-              {"--epochs", "20"},
-              {"--seeds", "1"},
-              {"--limit", "0"},
-              {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}});
+  line.option("--fraction", o.fraction, "shares of LayerNorm that are trained in fig2 and fig5", Range{0});
+  line.option("--fisher-examples", o.fisher_examples, "examples of the Fisher information; 0: all", Range{0});
+  line.option("--corpus", o.corpus, "plain text of which a part is held out for the MLM loss of sec2.3", "FILE");
+  const auto grids = [&] {
     for (const double f : o.fraction)
       MB_CHECK(f > 0 && f <= 1, "--fraction {}: expected a share above 0 and at most 1", f);
-    begin_document(line, o);
-    Document document(o, "lnpeft");
-    return document.run(lnpeft_items(document, o));
-  });
+    return Grids{{{"--lr-full", "1e-5,2e-5,3e-5,5e-5"},
+                  {"--lr-part", "1e-4,4e-4,7e-4,1e-3"},
+                  {"--fraction", "0.05,0.1,0.2,0.4,0.6,0.8,1"},
+                  {"--fisher-examples", "0"},
+                  {"--epochs", "20"},
+                  {"--seeds", "1"},
+                  {"--limit", "0"},
+                  {"--tasks", "qnli,sst2,mnli,cola,mrpc,stsb,rte,qqp"}}};
+  };
+  return program.run(
+      {"", "fig1 tab1 --model data/models/bert-large-cased --data data/glue --limit 0 --out runs/large",
+       "tab2 --grid paper --tasks rte,mrpc --jobs 4"},
+      "", grids, [&](Document& document) { return lnpeft_items(document, o); });
 }

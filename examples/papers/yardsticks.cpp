@@ -74,10 +74,4 @@ void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemRep
   report.yardsticks(best);
 }
 
-void say_of_dev_scores(ItemReport& report) {
-  report.differs("the best epoch and the best setting are chosen on the dev set on which they are "
-                 "scored, as there");
-  report.differs("an undefined score counts as 0");
-}
-
 }  // namespace minbert

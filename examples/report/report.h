@@ -37,6 +37,8 @@ std::string report_html(const Json& report, const std::string& folder);
 struct StudyReport {
   std::string folder;
   Json report;
+  // The page, or the file of values that are shipped (measured.h)
+  std::string page() const { return folder.ends_with(".csv") ? folder : folder + "/report.html"; }
   bool is_old() const { return report.get("form", 0) != report_form; }
 };
 // Of FOLDER/*/report.json, by the folders' names.

@@ -1,4 +1,4 @@
-// Verdicts on claims, kind by kind, and the tests that they rest on.
+// Verdicts on claims, kind by kind.
 #include "report/verdict.h"
 
 #include <algorithm>
@@ -11,20 +11,16 @@
 #include "minbert/choice.h"
 #include "minbert/metrics.h"
 #include "report/html.h"
+#include "report/significance.h"
 
 namespace minbert {
 namespace {
 
 // What two values of one quantity may differ by and be equal, of their size.
 constexpr double rounding = 1e-6;
-constexpr double level = 0.05;
-constexpr size_t fewest = 6;                        // pairs of which p can be below the level
 
 double sum_of(const Numbers& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
 double mean_of(const Numbers& v) { return sum_of(v) / double(v.size()); }
-double size_of(const Numbers& v) {
-  return std::accumulate(v.begin(), v.end(), 0.0, [](double sum, double x) { return sum + std::abs(x); });
-}
 bool has_column(const LongTable& table, const char* name) { return std::ranges::count(table.columns(), name) > 0; }
 
 // A claim's two values, and of which seed, sample and task they are.
@@ -151,12 +147,14 @@ bool neither_learned(const std::vector<Pair>& pairs, const LongTable& yardsticks
   return any;
 }
 
-// The pairs with both values; the others are named, and never counted.
+// The pairs with both values; the others are named, and never counted: of a seed's tasks those alone that collapsed.
 std::string leave_out_undefined(std::vector<Pair>& pairs, const std::string& what) {
-  std::set<std::string> out;
+  std::set<std::string> out, tasks;
+  for (const Pair& pair : pairs) tasks.insert(pair.task);
   for (const Pair& pair : pairs)
-    if (!pair.more || !pair.less) out.insert(pair.of);
-  std::erase_if(pairs, [&](const Pair& pair) { return out.contains(pair.of); });
+    if (!pair.more || !pair.less)
+      out.insert(pair.of + element(" ({})", what == "task" || tasks.size() < 2 ? "" : pair.task));
+  std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
   if (out.empty()) return "";
   return formatted("; not counted, since a loss is not finite or every input gets the same answer: {} {}", what,
                    joined({out.begin(), out.end()}));
@@ -179,8 +177,7 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   const auto with = std::ranges::count_if(d, [](double x) { return x > 0; });
   std::string why = formatted("{} of {} agree, mean difference {}", with, counted(int64_t(n), claim.over),
                               shown(mean, unit));
-  if (n <= 16) why += " " + std::apply([&](double a, double b) { return interval_text(a, b, unit); },
-                                       sign_flip_interval(d));
+  why += " " + std::apply([&](double a, double b) { return interval_text(a, b, unit); }, sign_flip_interval(d));
   why += formatted("; p = {}{}", fixed(p, 3), beside_printed(claim, mean, unit));
   Verdict verdict{"undecided", why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n)};
   if (neither_learned(pairs, evidence.yardsticks)) verdict.word = "neither learned it";
@@ -193,19 +190,27 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
 // ---- Values of rows
 
 // The difference of the rows as they are, and its interval: that of the standard deviation of the rows drawn again,
-// and where 95 of 100 drawings lie, whichever reaches further. The second matters where a statistic of drawn rows is
-// another than that of the set, as a rank correlation of noisy scores, which is nearer to 0.
+// and where 95 of 100 drawings lie, whichever reaches further; or the interval that was kept. Where the drawings lie
+// matters if a statistic of drawn rows is another than that of the set, as a rank correlation of noisy scores, which
+// is nearer to 0.
 struct Sampled {
   double value = NAN, low = NAN, high = NAN;
 };
-Sampled sampled(const std::vector<Pair>& pairs, const Unit& unit) {
+Sampled sampled(const Claim& claim, const std::vector<Pair>& pairs, const Evidence& evidence, const Unit& unit) {
   Sampled s;
   Numbers drawn;
   for (const auto& [sample, d] : differences_of(pairs, unit)) {
     if (sample == "0") s.value = d;
     else drawn.push_back(d);
   }
-  if (drawn.size() < 2) return s;
+  if (drawn.size() < 2) {
+    const auto kept = [&](const char* what) {
+      const Numbers end = evidence.intervals.values({{"comparison", comparison_of(claim)}, {"what", what}});
+      return end.empty() ? NAN : unit.factor * end[0];
+    };
+    s.low = kept("low"), s.high = kept("high");
+    return s;
+  }
   std::ranges::sort(drawn);
   const double reach = 1.96 * summarize(drawn).deviation;
   const auto cut = size_t(level / 2 * double(drawn.size()));
@@ -228,7 +233,7 @@ Verdict measured(const Claim& claim, const Evidence& evidence) {
   std::vector<Pair> pairs = pairs_of(claim, evidence.values);
   if (pairs.empty()) return no_values;
   std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
-  const Sampled s = sampled(pairs, unit);
+  const Sampled s = sampled(claim, pairs, evidence, unit);
   if (!std::isfinite(s.value)) return {"undecided", "one of its values is undefined"};
   if (!std::isfinite(s.low))
     return {"undecided", "the rows were not drawn again: difference " + shown(s.value, unit)};
@@ -288,8 +293,8 @@ Verdict about(const Claim& claim, const Evidence& evidence) {
   if (verdict.word == "neither learned it") return verdict;           // and so are equal
   if (verdict.pairs.empty() || verdict.pairs.size() < fewest) return {"undecided", verdict.why, verdict.pairs};
   const auto [low, high] = sign_flip_interval(verdict.pairs);
-  const bool inside = low >= -claim.margin && high <= claim.margin, outside = low > claim.margin ||
-      high < -claim.margin;
+  const bool inside = (claim.one_sided || low >= -claim.margin) && high <= claim.margin,
+             outside = low > claim.margin || (high < -claim.margin && !claim.one_sided);
   return {inside ? "about equal" : outside ? "differs" : "undecided",
           formatted("mean difference {} {}; margin {}, {}", shown(mean_of(verdict.pairs), unit),
                     interval_text(low, high, unit), shown(claim.margin, unit), claim.margin_is),
@@ -310,6 +315,7 @@ Claim claim_of(const Json& json, const std::string& model) {
               .more = strings(json.find("more")), .less = strings(json.find("less")),
               .over = json.get("over", std::string("seed")),
               .all = strings(json.find("all")), .is = json.get("is", 0.0), .margin = json.get("margin", 0.0),
+              .one_sided = json.get("one_sided", false),
               .margin_is = json.get("margin_is", std::string()),
               .printed = (printed.is_object() ? printed.find(model) : printed).number_if()};
   for (const Json& v : json.find("equal").items())
@@ -322,64 +328,33 @@ Claim claim_of(const Json& json, const std::string& model) {
   return claim;
 }
 
+std::string comparison_of(const Claim& claim) {
+  const auto text = [](const LongTable::Where& where) {
+    std::string all;
+    for (const auto& [column, key] : where) all += (all.empty() ? "" : "|") + column + "=" + key;
+    return all;
+  };
+  return text(claim.more) + " > " + text(claim.less);
+}
+
+Evidence without_samples(const Evidence& evidence, const std::vector<Claim>& claims) {
+  if (!has_column(evidence.values, "sample")) return evidence;
+  Evidence kept{evidence.values.only({{"sample", "0"}}), evidence.unit, evidence.yardsticks, evidence.intervals};
+  for (const Claim& claim : claims) {
+    if (claim.kind != Kind::measured) continue;
+    std::vector<Pair> pairs = pairs_of(claim, evidence.values);
+    std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
+    const Sampled s = sampled(claim, pairs, evidence, {});
+    if (!std::isfinite(s.low) || !std::isfinite(s.high)) continue;
+    kept.intervals(comparison_of(claim), "low") = s.low;
+    kept.intervals(comparison_of(claim), "high") = s.high;
+  }
+  return kept;
+}
+
 Verdict judge(const Claim& claim, const Evidence& evidence) {
   constexpr Verdict (*rules[])(const Claim&, const Evidence&) = {fact, measured, difference, for_all, both, about};
   return rules[size_t(claim.kind)](claim, evidence);
-}
-
-// ---- The tests
-
-double sign_flip_p(const Numbers& d) {
-  MB_CHECK(!d.empty() && d.size() <= 24, "sign_flip_p: {} differences; expected 1 to 24", d.size());
-  const double sum = sum_of(d), size = size_of(d);
-  const size_t ways = size_t(1) << d.size();
-  size_t as_far = 0;
-  for (size_t signs = 0; signs < ways; ++signs) {
-    double flipped = 0;
-    for (size_t i = 0; i < d.size(); ++i) flipped += signs >> i & 1 ? -d[i] : d[i];
-    as_far += std::abs(flipped) >= std::abs(sum) - 1e-12 * size;
-  }
-  return double(as_far) / double(ways);
-}
-
-double least_sign_flip_p(size_t n) { return std::min(1.0, 2 / std::pow(2, double(n))); }
-
-std::pair<double, double> sign_flip_interval(const Numbers& d) {
-  MB_CHECK(d.size() >= 6 && d.size() <= 16, "sign_flip_interval: {} differences; expected 6 to 16", d.size());
-  Numbers means;
-  for (size_t subset = 1; subset < size_t(1) << d.size(); ++subset) {
-    Numbers part;
-    for (size_t i = 0; i < d.size(); ++i)
-      if (subset >> i & 1) part.push_back(d[i]);
-    means.push_back(mean_of(part));
-  }
-  std::ranges::sort(means);
-  const auto k = size_t(level / 2 * double(means.size() + 1));         // 1 of 6 differences
-  return {means[k - 1], means[means.size() - k]};
-}
-
-// The shares of which n or more, and n or fewer, would come with probability .025.
-std::pair<double, double> share_interval(size_t n, size_t of) {
-  const auto at_least = [of](size_t k, double share) {            // P(k or more of `of`)
-    double p = 0;
-    for (size_t i = k; i <= of; ++i) {
-      const double ways = std::lgamma(double(of) + 1) - std::lgamma(double(i) + 1) - std::lgamma(double(of - i) + 1);
-      p += std::exp(ways + double(i) * std::log(share) + double(of - i) * std::log1p(-share));
-    }
-    return p;
-  };
-  const auto solve = [&](size_t k, double p) {
-    double low = 1e-12, high = 1 - 1e-12;
-    for (int i = 0; i < 60; ++i) (at_least(k, (low + high) / 2) < p ? low : high) = (low + high) / 2;
-    return (low + high) / 2;
-  };
-  return {n == 0 ? 0 : solve(n, level / 2), n == of ? 1 : solve(n + 1, 1 - level / 2)};
-}
-
-// By simulation of the sign-flip test at .05 on normal differences; from 13 on its limit, a little above that of t's.
-double detectable(size_t n) {
-  constexpr double from_six[] = {1.80, 1.33, 1.19, 1.09, 1.00, 0.94, 0.89};
-  return n < fewest ? INFINITY : n < 13 ? from_six[n - fewest] : 3.05 / std::sqrt(double(n));
 }
 
 }  // namespace minbert

@@ -59,6 +59,9 @@ struct Evidence {
   // By task: the best score without a BERT, and the standard error of a score. {"task", "what", "value"}, what: "score"
   // or "error"; empty: no comparison with them
   LongTable yardsticks = LongTable({"task", "what", "value"});
+  // In the place of samples that were not kept: by comparison (comparison_of) the interval of the difference. what:
+  // "low" or "high", in the unit of the values
+  LongTable intervals = LongTable({"comparison", "what", "value"});
 };
 
 // A claim that a value is the printed one, to the digits that are printed.
@@ -79,6 +82,7 @@ struct Claim {
   std::vector<Equal> equal = {};                    // of a fact
   std::vector<Claim> halves = {};                   // of both
   double margin = 0;                                // of about, in the unit that is shown
+  bool one_sided = false;                           // of about: no more than the margin above, however far below
   std::string margin_is = {};                       // "the document's spread between seeds"
   std::optional<double> printed = {};               // the difference that the document prints, in this unit
 };
@@ -86,29 +90,16 @@ struct Claim {
 // for each of the document's models by its name. Error: a kind that is none, or that lacks what it needs.
 Claim claim_of(const Json& json, const std::string& model = "");
 
+// "norm=none|k=1 > norm=iso-bn|k=1": what a claim compares
+std::string comparison_of(const Claim& claim);
+// The same evidence without samples: the rows as they are, and the interval of each measured claim.
+Evidence without_samples(const Evidence& evidence, const std::vector<Claim>& claims);
+
 struct Verdict {
   std::string word, why;
   Numbers pairs = {};            // the differences that it rests on, in the unit that is shown
   double by_chance = 0;          // the probability of a coloured word if there is no effect
 };
 Verdict judge(const Claim& claim, const Evidence& evidence);
-
-// ---- The tests
-
-// Exact: of the 2^n ways to give n differences signs, the share whose sum is at least as far from 0
-// as theirs. Between two methods under the same seeds. 0 < n <= 24.
-double sign_flip_p(const Numbers& differences);
-double least_sign_flip_p(size_t n);                         // 2 / 2^n: all of one sign
-
-// An interval that has the differences' center with probability of at least .95, if they are
-// symmetric about it, whatever their distribution: between the k-th of the means of all subsets from
-// below and from above, k = .025 2^n (Hartigan 1969). 6 <= n <= 16.
-std::pair<double, double> sign_flip_interval(const Numbers& differences);
-
-// The share that n of N shows: Clopper and Pearson's exact interval, .95.
-std::pair<double, double> share_interval(size_t n, size_t of);
-
-// In standard deviations of the differences: the effect that n pairs show in four of five cases.
-double detectable(size_t n);
 
 }  // namespace minbert

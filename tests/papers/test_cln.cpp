@@ -33,7 +33,11 @@ TEST_CASE("conditional_layer_norm: both norms under the same seeds, what they sc
   const ClnOptions o = small_cln(world);
   REQUIRE(run_items(o) == 0);
   const Json report = Json::load(o.out + "/report.json");
-  for (const Json& item : report["items"].items()) CHECK(item["status"].string() == "run");
+  for (const Json& item : report["items"].items()) {
+    const std::string name = item["name"].string();
+    const bool by_name = name == "rate" || name == "controls" || name == "turns";
+    CHECK(item["status"].string() == (by_name ? "not run" : "run"));
+  }
   const auto table = [&](const std::string& name) { return csv(o.out + "/" + name + ".csv"); };
   CHECK(table("train").size() == 1 + 2 * 2 * 2);                // tasks, norms, seeds
   CHECK(table("epochs").size() == 1 + 2 * (2 * 2 * 3 + 2 * 3));           // dev of both norms, |gamma| of one
@@ -71,11 +75,112 @@ TEST_CASE("conditional_layer_norm: both norms under the same seeds, what they sc
              contains(claim["why"].string(), "not counted")));
     else CHECK(claim["verdict"].string() == "not run");
 
+  // What is shipped is judged as the study was.
+  make_folder(world.path("measured"));
+  std::filesystem::copy(o.out + "/measured.csv", world.path("measured/cln.csv"));
+  const std::vector<StudyReport> shipped_values = measured_reports(world.path("measured"));
+  REQUIRE(shipped_values.size() == 1);
+  for (const Json& item : report["items"].items()) {
+    const std::string name = item["name"].string();
+    INFO(name);
+    const Json again = item_of(shipped_values[0].report, name);
+    if (item["status"].string() != "run" || item["claims"].items().empty()) continue;
+    for (size_t i = 0; i < item["claims"].items().size(); ++i)
+      for (const char* key : {"text", "kind", "verdict", "why"})
+        CHECK(again["claims"].items()[i][key].string() == item["claims"].items()[i][key].string());
+    CHECK(again["command"].string() == item["command"].string());
+  }
+
   ClnOptions one = o;
   one.epochs = 1, one.items = {"forgetting"}, one.out = world.path("one");
   REQUIRE(run_items(one) == 0);
   CHECK(contains(read_file(one.out + "/report.json"), "needs two epochs"));
   CHECK(!std::filesystem::exists(one.out + "/forgetting.csv"));
+}
+
+TEST_CASE("conditional_layer_norm: the switch scales, moves and removes γ_t and β_t, and leaves the model as it was") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.epochs = 1, o.rate = "task_weight|task_bias=100";           // so that they say something
+  world.run(o, "trained");
+  const Experiment experiment(o);
+  TrainedModel trained(world.path("trained"));
+  const Parameters& parameters = trained.model.parameters;
+  const auto all_values = [&] {
+    std::map<std::string, std::vector<real>> values;
+    for (const Parameter& p : parameters.items()) values[p.name] = p.value.values();
+    return values;
+  };
+  const auto before = all_values();
+  const Json all = switched(trained, experiment.data());
+  CHECK(all_values() == before);
+
+  // The same by hand: every γ_t and β_t gets new rows, and the scores are those of the whole dev set.
+  const auto scores_with = [&](const auto& row_of) {
+    for (const Parameter& p : parameters.items()) {
+      if (!contains(p.name, ".task_")) continue;
+      const size_t H = size_t(p.value.cols()), tasks = size_t(p.value.rows());
+      std::vector<real> rows = before.at(p.name);
+      for (size_t e = 0; e < rows.size(); ++e) rows[e] = row_of(p.name, before.at(p.name), e, H, tasks);
+      p.value.copy_from(rows);
+    }
+    std::vector<double> found;
+    for (const TaskData& d : experiment.data())
+      found.push_back(scores_on(d.dev, trained.model.network, d.task)[0].value_or(-9));
+    return found;
+  };
+  const auto said = [&](const std::string& what, double at) {
+    for (const Json& one : all.items())
+      if (one["what"].string() == what && one["at"].number() == at) {
+        std::vector<double> found;
+        for (const TaskData& d : experiment.data())
+          found.push_back(one[d.task.name][column_name(d.task, measures(d.task)[0])].number_if().value_or(-9));
+        return found;
+      }
+    return std::vector<double>();
+  };
+  using Values = std::vector<real>;
+  const auto times = [](double lambda) {
+    return [=](const std::string&, const Values& v, size_t e, size_t, size_t) { return real(lambda * double(v[e])); };
+  };
+  for (const double lambda : {0.0, 1.0, 8.0}) CHECK(said("λ", lambda) == scores_with(times(lambda)));
+  CHECK(said("λ", 0) != said("λ", 16));
+  CHECK(said("another task's", 0) == scores_with([](const std::string&, const Values& v, size_t e, size_t H,
+                                                    size_t tasks) {
+    return v[(e + H) % (H * tasks)];
+  }));
+  CHECK(said("without", 0) == scores_with([](const std::string& name, const Values& v, size_t e, size_t, size_t) {
+    return contains(name, "embeddings") ? real(0) : v[e];
+  }));
+}
+
+TEST_CASE("conditional_layer_norm: a rate of their own is chosen, trained, and held against controls") {
+  const SmallWorld world;
+  const Quiet quiet;
+  ClnOptions o = small_cln(world);
+  o.items = {"rate", "controls", "turns"}, o.factors = {1, 4, 30};
+  REQUIRE(run_items(o) == 0);
+  const Json report = Json::load(o.out + "/report.json");
+  std::map<std::string, std::string> rates;         // by the runs' folders, up to their keys
+  for (const auto& run : std::filesystem::directory_iterator(o.out + "/runs")) {
+    const std::string folder = run.path().filename().string();
+    rates[folder.substr(0, folder.rfind('-'))] +=
+        Json::load(run.path().string() + "/done.json")["options"]["--rate"].string() + " ";
+  }
+  CHECK(rates.at("layer-seed11711") == " ");
+  CHECK(rates.at("conditional-layer-x4-seed11711").find("task_weight|task_bias=4 ") != std::string::npos);
+  CHECK(rates.contains("conditional-layer-x30-seed11711"));
+  CHECK(rates.contains("conditional-layer-longer-seed11712"));
+  CHECK(rates.contains("layer-round-robin-seed11712"));
+  const bool four = rates.contains("conditional-layer-x4-seed11712");         // chosen, and run with both seeds
+  CHECK(four != rates.contains("conditional-layer-x30-seed11712"));
+  CHECK(contains(rates.at(formatted("layer-x{}-seed11712", four ? 4 : 30)), "LayerNorm[.](weight|bias)$="));
+  const std::string table = read_file(o.out + "/controls.csv");
+  for (const char* setting : {"γ_t and β_t,sst", "its own γ and β,sst", "\nγ_t,sst", "\nβ_t,sts", "layer longer,sst",
+                              "conditional-layer longer,sts"})
+    CHECK(contains(table, setting));
+  CHECK(item_of(report, "turns")["claims"].items().size() == 3);
+  for (const Json& claim : item_of(report, "turns")["claims"].items()) CHECK(claim["verdict"].string() != "not run");
 }
 
 }  // namespace minbert::test

@@ -120,7 +120,7 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(contains(item_of(report, "tab2")["claims"].items()[0]["why"].string(), "; printed 0.375, ours "));
   const double scale = value_in(world, "eq5-scale", {"sst2", "(σγ)⁻¹"});
   CHECK(contains(item_of(report, "eq5")["claims"].items()[0]["why"].string(),
-                 formatted("; of 1.0000 and {}", fixed(scale, 4))));
+                 formatted("; of 0.1000 and {}", fixed(scale, 4))));
   for (const char* name : {"sec2.1", "sec2.2", "eq5", "tab2", "fig4"})
     CHECK(contains(item_of(report, name)["caption"].string(), formatted("by {} drawings of the rows", o.resamples())));
 

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "error_of.h"
+#include "report/significance.h"
 #include "report/verdict.h"
 
 namespace minbert::test {
@@ -88,6 +89,11 @@ TEST_CASE("verdict: a run of one answer is named and not counted") {
   CHECK(contains(six.why, "not counted, since a loss is not finite or every input gets the same answer: seed 2"));
   CHECK(word(trained({{.6, std::nullopt, .6, .6, .6, .6}})) == "undecided");
   CHECK(contains(judge(helps, {trained({{std::nullopt}})}).why, "no seed is left"));
+  // Of several tasks that one alone: the seed's other tasks count.
+  const Verdict tasks = judge(helps, {trained({{.6, std::nullopt, .6, .6, .6, .6}, {.7, .7, .7, .7, .7, .7}})});
+  CHECK(tasks.word == "supported");
+  CHECK(tasks.pairs.back() == doctest::Approx(.2));
+  CHECK(contains(tasks.why, "every input gets the same answer: seed 2 (a)"));
 }
 
 TEST_CASE("verdict: printed scores are paired by their tasks") {
@@ -131,6 +137,11 @@ TEST_CASE("verdict: the effect stands in the table's unit with its exact interva
   const auto [low, high] = sign_flip_interval({1, 2, 3, 4, 5, 6, 7});
   CHECK(low == 2);                                  // the means rise 1, (1+2)/2, 2
   CHECK(high == 6);
+  Numbers many(20, 1.0);                            // above 16: 1.1 ± 2.12 of the mean's deviation
+  many[0] = 3;
+  const auto [from, to] = sign_flip_interval(many);
+  CHECK(from == doctest::Approx(1.1 - 2.12 * std::sqrt(0.2) / std::sqrt(20.0)));
+  CHECK(to == doctest::Approx(1.1 + 2.12 * std::sqrt(0.2) / std::sqrt(20.0)));
 }
 
 TEST_CASE("verdict: a fact is so in every case, or is not; what differs by rounding alone is equal") {
@@ -211,15 +222,19 @@ TEST_CASE("verdict: a claim on all runs says in how many, and names those that a
 }
 
 TEST_CASE("verdict: about as large is an interval within the margin, beyond it, or neither") {
-  const auto about = [](std::vector<std::optional<double>> more, double margin) {
+  const auto about = [](std::vector<std::optional<double>> more, double margin, bool one_sided = false) {
     Claim claim = of_kind(Kind::about);
-    claim.margin = margin, claim.margin_is = "one point";
+    claim.margin = margin, claim.margin_is = "one point", claim.one_sided = one_sided;
     return judge(claim, {trained({std::move(more)}), {100, 2, "%"}});
   };
   CHECK(about({.502, .498, .505, .499, .501, .503}, 1).word == "about equal");
   CHECK(about({.53, .54, .55, .53, .52, .56}, 1).word == "differs");
   CHECK(about({.505, .512, .498, .503, .501, .502}, 1).word == "undecided");
   CHECK(about({.5, .5, .5}, 1).word == "undecided");
+  CHECK(about(std::vector<std::optional<double>>(20, .501), 1).word == "about equal");
+  CHECK(about({.43, .44, .45, .43, .42, .46}, 1).word == "differs");
+  CHECK(about({.43, .44, .45, .43, .42, .46}, 1, true).word == "about equal");         // no advantage at all
+  CHECK(about({.53, .54, .55, .53, .52, .56}, 1, true).word == "differs");
   CHECK(about({.53, .54, .55, .53, .52, .56},
               1).why == "mean difference 3.83 % [2.00, 6.00]; margin 1.00 %, one point");
 }
@@ -294,6 +309,28 @@ TEST_CASE("verdict: with no effect chance colors at most six in a hundred, of ea
     };
     CHECK(share(1000, seen) == doctest::Approx(0.8).epsilon(0.06));
   }
+}
+
+TEST_CASE("verdict: without samples the intervals are kept, and the words are the same") {
+  LongTable table({"task", "norm", "sample", "ev"});
+  std::mt19937 random(7);
+  std::normal_distribution<double> noise(0, .01);
+  for (const char* task : {"a", "b"})
+    for (int sample = 0; sample <= 200; ++sample) {
+      table(task, "other", sample) = .52 + (sample == 0 ? 0 : noise(random));
+      table(task, "none", sample) = .50 + (sample == 0 ? 0 : noise(random));
+    }
+  Claim one = of_kind(Kind::measured), all = one;
+  one.more["task"] = one.less["task"] = "a";
+  const Evidence evidence{table, {100, 2, "%"}}, kept = without_samples(evidence, {one, all});
+  CHECK(kept.values.rows().size() == 4);
+  CHECK(kept.intervals.rows().size() == 4);
+  for (const Claim& claim : {one, all}) {
+    CHECK(judge(claim, kept).word == judge(claim, evidence).word);
+    CHECK(judge(claim, kept).why == judge(claim, evidence).why);
+  }
+  CHECK(judge(all, without_samples(evidence, {one})).word == "undecided");      // its interval was not kept
+  CHECK(comparison_of(one) == "norm=other|task=a > norm=none|task=a");
 }
 
 }  // namespace minbert::test

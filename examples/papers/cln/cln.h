@@ -1,6 +1,7 @@
 // The items of Improving minBERT with Conditional Layer Normalization, for
 // build/bin/conditional_layer_norm: the same network with LayerNorm and with conditional LayerNorm,
-// trained on all tasks together, under the same seeds.
+// trained on all tasks together, under the same seeds; and, ours, whether γ_t and β_t are used, and
+// what they do at a rate of their own.
 #pragma once
 
 #include "papers/document.h"
@@ -8,30 +9,47 @@
 namespace minbert {
 
 struct ClnOptions : DocumentOptions {
-  double lr = 3e-4, dropout = 0.1;
+  double lr = 3e-4, dropout = 0.1, warmup = 0.1;
   int batch = 16;
+  Schedule schedule = Schedule::linear;
   Sampling sampling = Sampling::sequential;         // the document's: all of a task, then the next
+  std::vector<double> factors = {1, 3, 10, 30, 100};    // on the rate of γ_t and β_t
   ClnOptions();
 };
 
 inline const Names cln_norms = {"layer", "conditional-layer"};
+
+// In what a training is not that of LayerNorm in the study's own settings.
+struct ClnTraining {
+  std::string name, norm;                           // name: of its runs; "" is the study's own
+  std::string rate = {};                            // TrainOptions::rate
+  Sampling sampling = Sampling::sequential;
+  int epochs = 0;
+};
 
 struct ClnRuns {
   Document& document;
   ClnOptions o;
 
   const std::vector<Task>& tasks() const { return document.tasks(); }
-  // The result, for every TASK: {TASK: {train, dev: scores, null: undefined; sound: does it give
-  // different inputs different answers?; kept: see Forgetting}}; epochs: {column: [values]} of
-  // epochs.csv; gains: [{norm, task, gamma, beta, gamma_up, beta_up}]
-  Run training(const std::string& norm, int seed) const;
-  Json result(const std::string& norm, int seed) const {
-    return document.result(training(norm, seed));
-  }
+  ClnTraining of_norm(const std::string& norm) const { return {"", norm, "", o.sampling, o.epochs}; }
+  // The result: epoch, the best by its mean dev score; for every TASK {dev: dev_scores, kept: see runs.cpp}. One of
+  // the study's own has more: TASK's train; epochs: {column: [values]} of epochs.csv; gains: [{norm, task, gamma,
+  // beta, gamma_up, beta_up}]; switch: see switched.
+  Run training(const ClnTraining& training, int seed) const;
+  Run training(const std::string& norm, int seed) const { return training(of_norm(norm), seed); }
+  Json result(const std::string& norm, int seed) const { return document.result(training(norm, seed)); }
   std::vector<Run> all() const;
 };
 
-// train test gains epochs forgetting
-std::vector<Item> cln_items(Document& document, const ClnOptions& options);
+// The scores of a trained model with λγ_t and λβ_t in place of γ_t and β_t, with another task's, and with none of one
+// norm's, on at most 1,000 rows of each dev set [CLN switch]: [{what: "λ", "another task's" or "without", at: λ, or
+// which norm, TASK: dev_scores}]. The model's values are afterwards as before.
+Json switched(TrainedModel& trained, const std::vector<TaskData>& data);
+
+// Rows of each task's table of scores: {what, task, seed}, in the second half of the dev rows.
+std::vector<Item> cln_items(Document& document, const ClnOptions& options);   // train test gains epochs forgetting
+Item switch_item(const ClnRuns& runs);
+std::vector<Item> rate_items(const ClnRuns& runs);  // rate controls turns
 
 }  // namespace minbert

@@ -57,42 +57,46 @@ Json kept_of(const std::string& folder, const Task& task, int epochs) {
 }
 
 // The dev scores and |γ_t| by epoch [CLN epochs].
-Json epochs_of(const std::string& folder, const std::vector<Task>& tasks) {
+Json epochs_of(const std::string& folder, const std::vector<TaskData>& data) {
   const CsvTable table(folder + "/epochs.csv");
   Json all = Json::object({{"epoch", Json::array_of(table.numbers("epoch"))}});
-  for (const Task& task : tasks)
-    for (const std::string& column : {column_name(task, measures(task)[0]), task.name + "_gamma"})
+  for (const TaskData& d : data)
+    for (const std::string& column : {column_name(d.task, measures(d.task)[0]), d.task.name + "_gamma"})
       if (table.has(column)) all.set(column, Json::array_of(table.numbers(column)));
   return all;
 }
 
 }  // namespace
 
-Run ClnRuns::training(const std::string& norm, int seed) const {
+Run ClnRuns::training(const ClnTraining& training, int seed) const {
   TrainOptions t;
   t.tasks = joined(names_of(tasks()), ",");
-  t.norm = norm, t.sampling = o.sampling, t.seed = seed;
-  t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = o.epochs;
+  t.norm = training.norm, t.sampling = training.sampling, t.rate = training.rate, t.seed = seed;
+  t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = training.epochs;
+  t.warmup = o.warmup, t.schedule = o.schedule;
   t = document.on_data(t);
-  Run run = document.run_of(t, tasks(), formatted("{}-seed{}", norm, seed));
-  run.work = [t, all_tasks = tasks()](const std::string& folder) {
+  Run run = document.run_of(t, tasks(), formatted("{}{}-seed{}", training.norm, training.name, seed));
+  run.options["kept"] = "halves, switch";           // a result that lacks them is another run's
+  run.work = [t, whole = training.name.empty()](const std::string& folder) {
     const Experiment experiment(t);
-    const RunResult trained_run = train(experiment, t, folder, 0, true);
+    const RunResult trained_run = train(experiment, t, folder, 0, whole);
     if (trained_run.interrupted) throw Interrupted();
     Json result = Json::object({{"epoch", trained_run.best_epoch + 1}});
-    const auto json = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
     for (size_t i = 0; i < experiment.data().size(); ++i) {
-      const Task& task = experiment.data()[i].task;
-      bool sound = true;
-      for (const Predictions& p : trained_run.predictions[i])
-        sound = sound && collapse_warning(task, p.values).empty();
-      result.set(task.name, Json::object({{"train", json(trained_run.train[i][0])},
-                                          {"dev", json(trained_run.dev[i][0])},
-                                          {"sound", sound},
-                                          {"kept", kept_of(folder, task, t.epochs)}}));
+      const auto& [task, training_set, dev, test] = experiment.data()[i];
+      Json of_task = Json::object({{"dev", dev_scores(task, dev, trained_run.predictions[i])},
+                                   {"kept", kept_of(folder, task, t.epochs)}});
+      if (whole) {
+        const std::optional<double> score = trained_run.train[i][0];
+        of_task.set("train", score ? Json(*score) : Json());
+      }
+      result.set(task.name, of_task);
     }
-    return result.set("epochs", epochs_of(folder, all_tasks))
-        .set("gains", Json::array(gains_of(TrainedModel(folder))));
+    if (!whole) return result;
+    TrainedModel trained(folder);
+    result.set("epochs", epochs_of(folder, experiment.data())).set("gains", Json::array(gains_of(trained)));
+    if (t.norm == cln_norms[1]) result.set("switch", switched(trained, experiment.data()));
+    return result;
   };
   return run;
 }

@@ -255,7 +255,7 @@ void eq5(const ClsResults& cls, ItemReport& report) {
   const auto median_text = [&](const std::string& row, const Task& task) {
     const Numbers medians = cls.samples(task, row);
     add_samples(evidence, {task.name, row}, medians);
-    if (row == "(σγ)⁻¹") add_samples(evidence, {task.name, "one"}, Numbers(medians.size(), 1));
+    if (row == "(σγ)⁻¹") add_samples(evidence, {task.name, "a tenth"}, Numbers(medians.size(), 0.1));
     return fixed(*(scales(task.name, row) = medians[0]), 4);
   };
   report.table("The scale of eq.5, the median over the dimensions that vary, without ε", "",

@@ -5,6 +5,7 @@
 #include "minbert/device.h"
 #include "papers/lnpeft/lnpeft.h"
 #include "papers/statistics/kruskal_wallis.h"
+#include "report/significance.h"
 #include "train/cli/train_mode.h"
 
 namespace minbert {

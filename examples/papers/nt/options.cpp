@@ -17,10 +17,9 @@ NtOptions::NtOptions() {
   epochs = 12;
 }
 
-const GridValues nt_paper_grid = {{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "6"}};
-const GridValues nt_quick_grid = {
-    {"--epochs", "3"},      {"--seeds", "1"},   {"--lr", "10,0.5,0.1,0.001"},
-    {"--depths", "1,4,12"}, {"--limit", "128"}, {"--measure-every", "1"}};
+const Grids nt_grids = {{{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "6"}},
+                        {{"--epochs", "3"}, {"--seeds", "1"}, {"--lr", "10,0.5,0.1,0.001"},
+                         {"--depths", "1,4,12"}, {"--limit", "128"}, {"--measure-every", "1"}}};
 
 void check_nt_options(const NtOptions& o) {
   const int heads = BertConfig::named("narrow-1").num_attention_heads;

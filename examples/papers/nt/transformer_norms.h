@@ -37,7 +37,7 @@ struct NtOptions : DocumentOptions {
 
   NtOptions();                                      // the reduced grid
 };
-extern const GridValues nt_paper_grid, nt_quick_grid;
+extern const Grids nt_grids;
 // Errors: a rate that is no number above 0; not two numbers of layers and three widths, of 4 heads;
 // one epoch, from which no verdict can be told.
 void check_nt_options(const NtOptions& options);

@@ -1,0 +1,228 @@
+// γ_t and β_t at a rate of their own: how large, whether it is they that help, and what is left of it where the tasks'
+// batches come in turn.
+#include <cmath>
+
+#include "engine/names.h"
+#include "engine/text.h"
+#include "papers/cln/cln.h"
+
+namespace minbert {
+namespace {
+
+constexpr const char *gamma_t = "task_weight", *beta_t = "task_bias", *both_of_them = "task_weight|task_bias",
+                     *own_gain_and_bias = "LayerNorm[.](weight|bias)$";
+
+// A row of a table, and its trainings.
+struct Setting {
+  std::string name, title;
+  ClnTraining training;
+};
+
+class Rates {
+ public:
+  explicit Rates(const ClnRuns& runs) : runs_(runs) {}
+
+  Setting shared(const std::string& norm, Sampling sampling) const {
+    const bool own = sampling == runs_.o.sampling;
+    return {norm, norm == "layer" ? "LayerNorm" : "conditional LayerNorm",
+            {own ? "" : "-" + name_of(sampling), norm, "", sampling, runs_.o.epochs}};
+  }
+  Setting shared(const std::string& norm) const { return shared(norm, runs_.o.sampling); }
+  // `what`: the parameters' name in tables; of a factor of 1 it is the setting with the shared rate
+  Setting with_rate(const std::string& norm, const std::string& pattern, const std::string& what, double factor,
+                    Sampling sampling) const {
+    Setting setting = shared(norm, sampling);
+    if (factor != 1) {
+      setting.training.rate = formatted("{}={}", pattern, float_text(factor));
+      setting.training.name += "-x" + float_text(factor);
+    }
+    setting.name = what, setting.title += formatted(", rate × {} for {}", float_text(factor), what);
+    return setting;
+  }
+  Setting own_rate(double factor, Sampling sampling) const {
+    return with_rate(cln_norms[1], both_of_them, "γ_t and β_t", factor, sampling);
+  }
+  Setting longer(const std::string& norm) const {
+    Setting setting = shared(norm);
+    setting.training.epochs *= 2;
+    setting.training.name = "-longer";
+    setting.name += " longer", setting.title += ", twice the epochs";
+    return setting;
+  }
+
+  Run run(const Setting& setting, int seed) const { return runs_.training(setting.training, seed); }
+  std::vector<Run> runs(const std::vector<Setting>& settings) const {
+    std::vector<Run> all;
+    for (const int seed : runs_.document.seeds())
+      for (const Setting& setting : settings) all.push_back(run(setting, seed));
+    return all;
+  }
+  Numbers scores(const Setting& setting, const Task& task, int seed, DevRows rows) const {
+    const Json of_task = runs_.document.result(run(setting, seed))[task.name]["dev"];
+    const auto score = sound_dev_score(of_task, first_dev_sets({task})[0], rows);
+    return score ? Numbers{*score} : Numbers{};
+  }
+  // none: a task's score is undefined, or every input gets the same answer
+  std::optional<double> mean(const Setting& setting, int seed, DevRows rows) const {
+    double sum = 0;
+    for (const Task& task : runs_.tasks()) {
+      const Numbers score = scores(setting, task, seed, rows);
+      if (score.empty()) return {};
+      sum += score[0] / double(runs_.tasks().size());
+    }
+    return sum;
+  }
+
+  // Runs of one seed choose a factor other than 1, by the mean of the tasks on the first half of the dev rows.
+  std::vector<Run> choosing() const {
+    std::vector<Run> all;
+    for (const double factor : runs_.o.factors) all.push_back(run(own_rate(factor, runs_.o.sampling), runs_.o.seed));
+    return all;
+  }
+  double chosen() const {
+    double best = 1, most = -INFINITY;
+    for (const double factor : runs_.o.factors) {
+      if (factor == 1) continue;                    // which stands beside it in any case
+      const auto score = mean(own_rate(factor, runs_.o.sampling), runs_.o.seed, DevRows::first_half);
+      if (score && *score > most) most = *score, best = factor;
+    }
+    return best;
+  }
+  const ClnRuns& all() const { return runs_; }
+
+ private:
+  ClnRuns runs_;
+};
+
+// A row a setting: the mean over the seeds on the half of the dev rows that chose nothing; each value is evidence.
+LongTable show_settings(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings,
+                        const std::string& title) {
+  const ClnRuns& runs = rates.all();
+  LongTable table({"setting", "task", "seed", "score"});
+  for (const Setting& setting : settings)
+    for (const Task& task : runs.tasks())
+      for (const int seed : runs.document.seeds()) {
+        const Numbers score = rates.scores(setting, task, seed, DevRows::second_half);
+        table(setting.name, task.name, seed) = score.empty() ? std::nullopt : std::optional(score[0]);
+      }
+  report.csv(table);
+  report.judge_by(table, {100, 2, "%"});
+  std::vector<std::string> columns = names_of(runs.tasks());
+  columns.push_back("mean");
+  report.table(title, "second half of the dev rows, x 100", settings, columns,
+               [&](const Setting& setting, const std::string& column) {
+                 Numbers points;
+                 for (const int seed : runs.document.seeds()) {
+                   LongTable::Where where = {{"setting", setting.name}, {"seed", std::to_string(seed)}};
+                   if (column != "mean") where["task"] = column;
+                   const Numbers of_seed = table.values(where);
+                   if (of_seed.size() == (column == "mean" ? runs.tasks().size() : 1))
+                     points.push_back(100 * summarize(of_seed).mean);
+                 }
+                 return ItemReport::Cell{"", points.empty() ? "undefined" : mean_text(points, 2), points};
+               });
+  return table;
+}
+
+// How much the loss of each task rises while the others are trained
+void show_rises(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings) {
+  const ClnRuns& runs = rates.all();
+  if (runs.o.epochs < 2 || runs.o.sampling != Sampling::sequential) return;
+  report.table("What is forgotten: by how much the loss is higher where a task's next batches begin", "", settings,
+               runs.tasks(), [&](const Setting& setting, const Task& task) {
+                 Numbers rises;
+                 for (const int seed : runs.document.seeds()) {
+                   const Json kept = runs.document.result(rates.run(setting, seed))[task.name]["kept"];
+                   rises.push_back(kept["after"].number_if().value_or(NAN) - kept["before"].number_if().value_or(NAN));
+                 }
+                 return mean_text(rises, 3);
+               });
+}
+
+std::vector<Setting> of_rate(const Rates& rates) {
+  const Sampling sampling = rates.all().o.sampling;
+  return {rates.shared("layer"), rates.shared("conditional-layer"), rates.own_rate(rates.chosen(), sampling)};
+}
+
+// [CLN rate]
+void show_rate(const Rates& rates, ItemReport& report) {
+  Names factors;
+  for (const double factor : rates.all().o.factors) factors.push_back(float_text(factor));
+  report.table("Which factor: one seed, the mean of the tasks on the first half of the dev rows, x 100", "",
+               Names{"mean"},
+               factors, [&](const std::string&, const std::string& factor) {
+                 const auto score = rates.mean(rates.own_rate(std::stod(factor), rates.all().o.sampling),
+                                               rates.all().o.seed, DevRows::first_half);
+                 return score ? fixed(100 * *score, 2) : "undefined";
+               });
+  show_settings(rates, report, of_rate(rates), "With the factor that was chosen");
+  show_rises(rates, report, of_rate(rates));
+}
+
+// What else may be the reason: a larger rate for any gain, one of the two alone, more steps.
+std::vector<Setting> of_controls(const Rates& rates) {
+  const double factor = rates.chosen();
+  const Sampling sampling = rates.all().o.sampling;
+  return {rates.own_rate(factor, sampling),
+          rates.with_rate("layer", own_gain_and_bias, "its own γ and β", factor, sampling),
+          rates.with_rate("conditional-layer", gamma_t, "γ_t", factor, sampling),
+          rates.with_rate("conditional-layer", beta_t, "β_t", factor, sampling),
+          rates.longer("layer"), rates.longer("conditional-layer")};
+}
+
+// [CLN controls]
+void show_controls(const Rates& rates, ItemReport& report) {
+  show_settings(rates, report, of_controls(rates), "What else may be the reason");
+  show_rises(rates, report, of_controls(rates));
+}
+
+std::vector<Setting> of_turns(const Rates& rates) {
+  constexpr Sampling turns = Sampling::round_robin;
+  return {rates.shared("layer", turns), rates.shared("conditional-layer", turns),
+          rates.own_rate(rates.chosen(), turns)};
+}
+
+// What the norm gains in each order: conditional LayerNorm less LayerNorm, in the mean of the tasks
+LongTable gains_by_order(const Rates& rates) {
+  LongTable gains({"order", "seed", "gain"});
+  for (const Sampling order : {rates.all().o.sampling, Sampling::round_robin})
+    for (const int seed : rates.all().document.seeds()) {
+      const auto with = rates.mean(rates.shared("conditional-layer", order), seed, DevRows::second_half),
+                 without = rates.mean(rates.shared("layer", order), seed, DevRows::second_half);
+      gains(name_of(order), seed) = with && without ? std::optional(*with - *without) : std::nullopt;
+    }
+  return gains;
+}
+
+// [CLN turns]
+void show_turns(const Rates& rates, ItemReport& report) {
+  LongTable evidence = show_settings(rates, report, of_turns(rates), "With the batches of the tasks in turn");
+  const LongTable gains = gains_by_order(rates);
+  for (const LongTable::Row& row : gains.rows()) evidence.add({row.keys[0], "gain", row.keys[1]}, row.value);
+  report.judge_by(evidence, {100, 2, "%"});
+  report.table("What conditional LayerNorm gains, in the mean of the tasks, x 100", "", Names{"gain"},
+               Names{name_of(rates.all().o.sampling), name_of(Sampling::round_robin)},
+               [&](const std::string&, const std::string& order) {
+                 Numbers points = gains.values({{"order", order}});
+                 for (double& point : points) point *= 100;
+                 return points.empty() ? "undefined" : mean_text(points, 2);
+               });
+}
+
+}  // namespace
+
+std::vector<Item> rate_items(const ClnRuns& runs) {
+  const Rates rates(runs);
+  const auto choosing = [rates] { return rates.choosing(); };
+  const auto item = [&](const char* name, auto settings, auto show) {
+    return Item{name, [=] { return rates.runs(settings(rates)); }, std::bind_front(show, rates), choosing, true};
+  };
+  return {item("rate", of_rate, show_rate), item("controls", of_controls, show_controls),
+          item("turns", [](const Rates& r) {
+            std::vector<Setting> all = of_turns(r);
+            for (const Setting& setting : of_rate(r)) all.push_back(setting);   // what is compared
+            return all;
+          }, show_turns)};
+}
+
+}  // namespace minbert

@@ -1,0 +1,28 @@
+// The claims of an item, each with its verdict, or with the reason why it has none.
+#pragma once
+
+#include <optional>
+
+#include "report/paper.h"
+#include "report/verdict.h"
+
+namespace minbert {
+
+// What is judged, and why a claim may be judged by nothing.
+struct Judging {
+  bool was_run, judges, generated;                  // judges: false of a quick look; generated: the data
+  std::string model;                                // the document's that ours stands for
+  Names differences;                                // from the document's model and data
+};
+
+// Of each claim of the item: where, text, kind, verdict, why, pairs, by_chance (report.h). evidence: none: its values
+// were not computed. Members of a claim in data/papers/FILE.json beside those of claim_of (verdict.h):
+//   random           "seed" or "rows": what its values were drawn anew of; missing: nothing
+//   real             it is about a data set or a model by name: generated ones say nothing of it
+//   model            it is about this model of the document's alone
+//   why              why no number of the page decides it; word: the verdict, else "not comparable"
+//   absolute         it is about a value, not about a difference, so it needs the document's model and data
+//   percent          its values are shares: shown in percent, with so many digits
+Json judged_claims(const PaperItem& item, const Judging& judging, const std::optional<Evidence>& evidence);
+
+}  // namespace minbert

@@ -1,0 +1,222 @@
+// Writing and reading values that are shipped.
+#include "report/measured.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <filesystem>
+
+#include "engine/names.h"
+#include "engine/text.h"
+#include "minbert/files.h"
+#include "minbert/metrics.h"
+#include "report/claims.h"
+#include "report/html.h"
+#include "report/item_report.h"
+#include "report/paper.h"
+#include "report/source.h"
+
+namespace minbert {
+namespace {
+
+const std::string columns_line = "item,what,where,of,value";
+
+std::string today() {
+  const std::time_t seconds = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&seconds));
+  return text;
+}
+
+bool is_random(const std::string& column) { return column == "seed" || column == "sample"; }
+
+// ---- Writing
+
+std::string rows_of(const std::string& item, const char* what, const LongTable& table) {
+  std::string text;
+  const Names& columns = table.columns();
+  for (const LongTable::Row& row : table.rows()) {
+    std::string where, of;
+    for (size_t c = 0; c + 1 < columns.size(); ++c) {
+      MB_CHECK(row.keys[c].find_first_of(",|\n") == std::string::npos, "{}: \"{}\" cannot be a key", item, row.keys[c]);
+      const std::string key = columns[c] + "=" + row.keys[c];
+      if (is_random(columns[c])) of = key;
+      else where += (where.empty() ? "" : "|") + key;
+    }
+    const std::string value = row.value ? float_text(*row.value) : "";
+    text += formatted("{},{},{},{},{}\n", item, what, where, of, value);
+  }
+  return text;
+}
+
+std::string intervals_of(const std::string& item, const LongTable& intervals) {
+  std::string text;
+  for (const LongTable::Row& row : intervals.rows())
+    text += formatted("{},interval,{}|{},,{}\n", item, row.keys[0], row.keys[1], float_text(*row.value));
+  return text;
+}
+
+std::vector<Claim> claims_of(const PaperItem& item, const std::string& model) {
+  std::vector<Claim> all;
+  for (const Json& claim : item.claims)
+    if (claim.has("kind")) all.push_back(claim_of(claim, claim.get("model", model)));
+  return all;
+}
+
+// ---- Reading
+
+struct Block {
+  Json head;
+  std::map<std::string, Evidence> items;
+};
+
+// "a=b|c=d" into columns and keys
+void take_keys(const std::string& text, Names& columns, Names& keys) {
+  for (const std::string& part : split(text, '|')) {
+    const size_t equals = part.find('=');
+    columns.push_back(part.substr(0, equals));
+    keys.push_back(equals == part.npos ? "" : part.substr(equals + 1));
+  }
+}
+
+void add_row(Evidence& evidence, const Names& fields, const std::string& place) {
+  const std::optional<double> value = fields[4].empty() ? std::nullopt : number_in(fields[4]);
+  MB_CHECK(value || fields[4].empty(), "{}: \"{}\" is no number", place, fields[4]);
+  Names columns, keys;
+  if (fields[1] == "interval") {
+    const size_t bar = fields[2].rfind('|');
+    MB_CHECK(bar != std::string::npos, "{}: expected \"MORE > LESS|low\" or \"|high\"", place);
+    evidence.intervals.add({fields[2].substr(0, bar), fields[2].substr(bar + 1)}, value);
+    return;
+  }
+  MB_CHECK(fields[1] == "value" || fields[1] == "yardstick", "{}: \"{}\" is none of value, yardstick, interval", place,
+           fields[1]);
+  take_keys(fields[2], columns, keys);
+  if (!fields[3].empty()) take_keys(fields[3], columns, keys);
+  columns.push_back("value");
+  LongTable& table = fields[1] == "value" ? evidence.values : evidence.yardsticks;
+  if (table.rows().empty()) table = LongTable(columns);
+  MB_CHECK(table.columns() == columns, "{}: the columns {} are not those of the rows above: {}", place,
+           joined(columns), joined(table.columns()));
+  table.add(keys, value);
+}
+
+std::vector<Block> blocks_in(const std::string& file) {
+  std::vector<Block> blocks;
+  for (int number = 0; const std::string& line : lines_of(read_file(file))) {
+    const std::string place = formatted("{}:{}", file, ++number);
+    if (line.empty() || line == columns_line) continue;
+    if (line.starts_with("# ")) {
+      blocks.push_back({Json::parse(line.substr(2), place), {}});
+      const Json::Object items = blocks.back().head["items"].members();
+      for (const auto& [name, item] : items) {
+        const Json::Array unit = item["unit"].items();
+        blocks.back().items.emplace(
+            name, Evidence{LongTable({"value"}),
+                           {unit[0].number(), int(unit[1].integer()), unit[2].string()}});
+      }
+      continue;
+    }
+    const Names fields = split(line, ',');
+    MB_CHECK(!blocks.empty() && fields.size() == 5, "{}: expected {}, below a line \"# {{...}}\"", place, columns_line);
+    const auto item = blocks.back().items.find(fields[0]);
+    MB_CHECK(item != blocks.back().items.end(), "{}: the line \"# {{...}}\" names no item \"{}\"", place, fields[0]);
+    add_row(item->second, fields, place);
+  }
+  return blocks;
+}
+
+// A table of all values: the mean over the seeds, and their deviation. The last column's keys stand above.
+void show_values(const Evidence& evidence, ItemReport& report) {
+  const Names& columns = evidence.values.columns();
+  size_t last = columns.size();                     // of those that are not random
+  for (size_t c = 0; c + 1 < columns.size(); ++c)
+    if (!is_random(columns[c])) last = c;
+  Names rows, heads;
+  std::map<std::pair<std::string, std::string>, ItemReport::Cell> cells;
+  for (const LongTable::Row& row : evidence.values.rows()) {
+    Names left;
+    for (size_t c = 0; c + 1 < columns.size(); ++c)
+      if (c != last && !is_random(columns[c])) left.push_back(row.keys[c]);
+    const std::string head = last < row.keys.size() ? row.keys[last] : "value", side = joined(left, ", ");
+    if (!std::ranges::count(rows, side)) rows.push_back(side);
+    if (!std::ranges::count(heads, head)) heads.push_back(head);
+    ItemReport::Cell& cell = cells[{side, head}];
+    if (row.value) cell.points.push_back(evidence.unit.factor * *row.value);
+    else cell.note = "a value is undefined";
+  }
+  report.table("The values that the claims are judged by" + element(", in {}", evidence.unit.name), "", rows, heads,
+               [&](const std::string& row, const std::string& head) {
+                 ItemReport::Cell cell = cells[{row, head}];
+                 if (!cell.points.empty()) cell.ours = mean_text(cell.points, evidence.unit.digits);
+                 else if (!cell.note.empty()) cell.ours = "undefined";
+                 return cell;
+               });
+}
+
+Json item_of(const PaperItem& item, const Paper& paper, const Block& block, const Judging& judging) {
+  const auto values = block.items.find(item.item);
+  const bool is_there = values != block.items.end();
+  ItemReport report("", item.printed,
+                    Json::object({{"name", item.item}, {"tag", item.tag}, {"title", item.title},
+                                  {"reference", formatted("[{} {}]", paper.tag, item.tag)}}));
+  if (is_there) show_values(values->second, report);
+  Judging of_item = judging;
+  of_item.was_run = is_there;
+  Json json = report.json();
+  json.set("claims", judged_claims(item, of_item, is_there ? std::optional(values->second) : std::nullopt));
+  if (!is_there)
+    return json.set("status", "not run").set("why", "its values are not among those that are kept").set("command", "");
+  const Json about = block.head["items"][item.item];
+  return json.set("status", "run").set("caption", about["caption"]).set("command", about["command"]);
+}
+
+StudyReport report_of(const std::string& file, const Block& block) {
+  const Paper paper(block.head["document"].string());
+  Judging judging{true, block.head["judges"].boolean(), block.head["generated"].boolean(),
+                  block.head["model"].string(), {}};
+  for (const Json& difference : block.head["differences"].items()) judging.differences.push_back(difference.string());
+  Json::Array items;
+  for (const PaperItem& item : paper.items)
+    if (!item.item.empty()) items.push_back(item_of(item, paper, block, judging));
+  Json document = paper.document;
+  document.set("equations", Json::array()).set("page", paper.name).set("generated", judging.generated);
+  return {file, Json::object({{"form", report_form}, {"document", document}, {"command", block.head["command"]},
+                              {"on", block.head["on"]}, {"settings", Json::object()},
+                                  {"environment", block.head["environment"]},
+                              {"grid", block.head["grid"]}, {"items", Json::array(items)}})};
+}
+
+}  // namespace
+
+std::string measured_text(const Json& report, const Json& study, const std::vector<MeasuredItem>& items) {
+  const Paper paper(study["document"].string());
+  Json head = study, about = Json::object();
+  std::string rows;
+  for (const MeasuredItem& item : items) {
+    const Evidence kept =
+        without_samples(item.evidence, claims_of(paper.item(item.name), study["model"].string()));
+    about.set(item.name,
+              Json::object({{"caption", item.shown["caption"]}, {"command", item.shown["command"]},
+                            {"unit", Json::array({kept.unit.factor, kept.unit.digits, kept.unit.name})}}));
+    rows += rows_of(item.name, "value", kept.values) + rows_of(item.name, "yardstick", kept.yardsticks) +
+            intervals_of(item.name, kept.intervals);
+  }
+  for (const char* key : {"command", "grid", "environment"}) head.set(key, report[key]);
+  head.set("generated", report["document"]["generated"]).set("date", today()).set("items", about);
+  return formatted("# {}\n{}\n{}", head.dump(-1), columns_line, rows);
+}
+
+std::vector<StudyReport> measured_reports(const std::string& folder) {
+  Names files;
+  std::error_code none;
+  for (const auto& file : std::filesystem::directory_iterator(folder, none))
+    if (file.path().extension() == ".csv") files.push_back(file.path().string());
+  std::ranges::sort(files);
+  std::vector<StudyReport> all;
+  for (const std::string& file : files)
+    for (const Block& block : blocks_in(file)) all.push_back(report_of(file, block));
+  return all;
+}
+
+}  // namespace minbert

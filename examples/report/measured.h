@@ -1,0 +1,36 @@
+// What studies measured, without the studies: the values that claims are judged by, in files that are small enough to
+// ship (data/papers/measured/DOCUMENT.csv). Long form: a row a value; of rows drawn again (verdict.h) the interval.
+//
+//   # {"document": "cln", "command": ..., "commit": ..., "environment": {...}, "items": {"tab1": {...}}, ...}
+//   item,what,where,of,value
+//   tab1,value,task=mrpc|norm=iso-bn,seed=11711,0.701        where: the columns of the evidence; of: a seed, or nothing
+//   tab1,yardstick,task=mrpc|what=score,,0.68
+//   tab2,interval,norm=none|k=1 > norm=iso-bn|k=1|low,,0.21
+//
+// A file holds the values of one study or several, one after the other.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/report.h"
+#include "report/verdict.h"
+
+namespace minbert {
+
+// An item that was run, and its claims' evidence.
+struct MeasuredItem {
+  std::string name;
+  Json shown;                                       // of the report: its caption, its command
+  Evidence evidence;
+};
+
+// The text of such a file. report: the study's, in the form of report.h. study: what the report lacks to be judged
+// again: document (the name of its file), on (model and data, for readers), model (the
+// document's), differences, judges.
+std::string measured_text(const Json& report, const Json& study, const std::vector<MeasuredItem>& items);
+
+// The studies of FOLDER/*.csv, their claims judged anew; StudyReport::folder is the file. Errors name file and line.
+std::vector<StudyReport> measured_reports(const std::string& folder);
+
+}  // namespace minbert
