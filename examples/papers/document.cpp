@@ -77,6 +77,7 @@ OptionValues Document::inputs(const Task& task) {
   OptionValues all = {{"task", task.name},
                       {"rows", rows},
                       {"max-length", std::to_string(options_.max_length)}};
+  if (options_.matmul != MachineOptions().matmul) all["matmul"] = name_of(options_.matmul);
   const std::string folder = options_.model.empty() ? "" : model_folder(options_.model);
   if (!folder.empty())
     for (const std::string& file : files_of_model(folder))

@@ -1,13 +1,15 @@
 // A page that lists the reports of the documents' programs: FOLDER/index.html of every
-// FOLDER/*/report.json.
+// FOLDER/*/report.json; or values that are shipped, as text.
 //
 //   study_index build/study
+//   study_index --markdown cln --item switch         as in a README, from data/papers/measured
 #include <filesystem>
 #include <iostream>
 
 #include "engine/text.h"
 #include "files/about.h"
 #include "minbert/files.h"
+#include "report/measured.h"
 #include "report/report.h"
 #include "train/cli/command_line.h"
 
@@ -15,12 +17,17 @@ using namespace minbert;
 
 int main(int argc, char** argv) {
   std::vector<std::string> folders;
+  std::string document, item;
   CommandLine line("study_index",
                    "Lists the reports in a folder's folders on one page.");
   line.option("folder", folders, "as build/study, which make study writes", "DIR");
-  line.closing("Writes FOLDER/index.html.", {"build/study"});
+  line.option("--markdown", document, "print a document's item from data/papers/measured: cln, isobn, ...", "DOCUMENT");
+  line.option("--item", item, "that item", "ITEM");
+  line.closing("Writes FOLDER/index.html.", {"build/study", "--markdown cln --item switch"});
   line.parse(argc, argv, "build/study");
   return run_program("study_index", [&] {
+    if (!document.empty())
+      std::cout << measured_markdown(measured_reports(shipped("data/papers/measured")), document, item);
     for (const std::string& folder : folders) {
       MB_CHECK(std::filesystem::is_directory(folder),
                "{}: there is no such folder; make study writes build/study", folder);

@@ -219,4 +219,33 @@ std::vector<StudyReport> measured_reports(const std::string& folder) {
   return all;
 }
 
+std::string measured_markdown(const std::vector<StudyReport>& studies, const std::string& document,
+                              const std::string& item) {
+  std::string text;
+  const auto row = [](const Names& cells) { return "| " + joined(cells, " | ") + " |\n"; };
+  for (const StudyReport& study : studies)
+    for (const Json& one : study.report["items"].items()) {
+      if (study.report["document"]["page"].string() != document || one["name"].string() != item ||
+          one["status"].string() != "run")
+        continue;
+      text += formatted("{}{}; {}:\n\n", text.empty() ? "" : "\n", study.report["on"].string(),
+                        study.report["grid"].string());
+      for (const Json& table : one["tables"].items()) {
+        Names heads;
+        for (const Json& column : table["columns"].items()) heads.push_back(column.string());
+        text += row(heads) + row(Names(heads.size(), "---"));
+        for (const Json& line : table["rows"].items()) {
+          Names cells = {line["head"].string()};
+          for (const Json& cell : line["cells"].items()) cells.push_back(cell["ours"].string());
+          text += row(cells);
+        }
+      }
+      text += one["claims"].items().empty() ? "" : "\n";
+      for (const Json& claim : one["claims"].items())
+        text += formatted("- *{}*: {} ({})\n", claim["verdict"].string(), claim["text"].string(), claim["why"].string());
+    }
+  MB_CHECK(!text.empty(), "data/papers/measured: no study of {} has {}", document, item);
+  return text;
+}
+
 }  // namespace minbert

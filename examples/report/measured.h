@@ -33,4 +33,10 @@ std::string measured_text(const Json& report, const Json& study, const std::vect
 // The studies of FOLDER/*.csv, their claims judged anew; StudyReport::folder is the file. Errors name file and line.
 std::vector<StudyReport> measured_reports(const std::string& folder);
 
+// An item of a document as Markdown, for a README: of each study that has it, where it ran, its values and its claims.
+// Between the lines "<!-- measured DOCUMENT ITEM -->" and "<!-- end -->" a README holds this, and a test compares them.
+// Error: no study has it.
+std::string measured_markdown(const std::vector<StudyReport>& studies, const std::string& document,
+                              const std::string& item);
+
 }  // namespace minbert

@@ -35,7 +35,7 @@ TEST_CASE("conditional_layer_norm: both norms under the same seeds, what they sc
   const Json report = Json::load(o.out + "/report.json");
   for (const Json& item : report["items"].items()) {
     const std::string name = item["name"].string();
-    const bool by_name = name == "rate" || name == "controls" || name == "turns";
+    const bool by_name = name == "rate" || name == "controls" || name == "turns" || name == "readings";
     CHECK(item["status"].string() == (by_name ? "not run" : "run"));
   }
   const auto table = [&](const std::string& name) { return csv(o.out + "/" + name + ".csv"); };
@@ -181,6 +181,22 @@ TEST_CASE("conditional_layer_norm: a rate of their own is chosen, trained, and h
     CHECK(contains(table, setting));
   CHECK(item_of(report, "turns")["claims"].items().size() == 3);
   for (const Json& claim : item_of(report, "turns")["claims"].items()) CHECK(claim["verdict"].string() != "not run");
+}
+
+TEST_CASE("conditional_layer_norm: other readings of the training leave a row each") {
+  const SmallWorld world;
+  const Quiet quiet;
+  ClnOptions o = small_cln(world);
+  o.items = {"readings"}, o.seeds = 1;
+  REQUIRE(run_items(o) == 0);
+  const auto table = csv(o.out + "/readings.csv");
+  REQUIRE(table.size() == 1 + 3 * 2);
+  CHECK(table[1][0] == "loop");
+  CHECK(table[3][0] == "heads");
+  CHECK(table[5][0] == "texts");
+  for (const auto& run : std::filesystem::directory_iterator(o.out + "/runs"))      // weights and texts are gone
+    for (const char* scratch : {"first", "heads", "texts", "loop", "texts.txt", "model"})
+      CHECK_FALSE(std::filesystem::exists(run.path() / scratch));
 }
 
 }  // namespace minbert::test

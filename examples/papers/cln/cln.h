@@ -32,6 +32,7 @@ struct ClnRuns {
   ClnOptions o;
 
   const std::vector<Task>& tasks() const { return document.tasks(); }
+  TrainOptions options_of(const ClnTraining& training, int seed) const;
   ClnTraining of_norm(const std::string& norm) const { return {"", norm, "", o.sampling, o.epochs}; }
   // The result: epoch, the best by its mean dev score; for every TASK {dev: dev_scores, kept: see runs.cpp}. One of
   // the study's own has more: TASK's train; epochs: {column: [values]} of epochs.csv; gains: [{norm, task, gamma,
@@ -47,9 +48,10 @@ struct ClnRuns {
 // which norm, TASK: dev_scores}]. The model's values are afterwards as before.
 Json switched(TrainedModel& trained, const std::vector<TaskData>& data);
 
-// Rows of each task's table of scores: {what, task, seed}, in the second half of the dev rows.
-std::vector<Item> cln_items(Document& document, const ClnOptions& options);   // train test gains epochs forgetting
+// All of the document's items: train test gains epochs forgetting, and those below
+std::vector<Item> cln_items(Document& document, const ClnOptions& options);
 Item switch_item(const ClnRuns& runs);
 std::vector<Item> rate_items(const ClnRuns& runs);  // rate controls turns
+Item readings_item(const ClnRuns& runs);
 
 }  // namespace minbert

@@ -199,7 +199,8 @@ std::vector<Item> cln_items(Document& document, const ClnOptions& options) {
                     item("gains", gains_item),
                     item("epochs", epochs_item),
                     item("forgetting", forgetting_item),
-                    switch_item(runs)},
+                    switch_item(runs),
+                    readings_item(runs)},
                    rate_items(runs)});
 }
 

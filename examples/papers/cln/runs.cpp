@@ -68,13 +68,17 @@ Json epochs_of(const std::string& folder, const std::vector<TaskData>& data) {
 
 }  // namespace
 
-Run ClnRuns::training(const ClnTraining& training, int seed) const {
+TrainOptions ClnRuns::options_of(const ClnTraining& training, int seed) const {
   TrainOptions t;
   t.tasks = joined(names_of(tasks()), ",");
   t.norm = training.norm, t.sampling = training.sampling, t.rate = training.rate, t.seed = seed;
   t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = training.epochs;
   t.warmup = o.warmup, t.schedule = o.schedule;
-  t = document.on_data(t);
+  return document.on_data(t);
+}
+
+Run ClnRuns::training(const ClnTraining& training, int seed) const {
+  const TrainOptions t = options_of(training, seed);
   Run run = document.run_of(t, tasks(), formatted("{}{}-seed{}", training.norm, training.name, seed));
   run.options["kept"] = "halves, switch";           // a result that lacks them is another run's
   run.work = [t, whole = training.name.empty()](const std::string& folder) {
