@@ -139,7 +139,7 @@ FLAGS_rehearsal := -DMINBERT_CUDA -DMINBERT_CUDA_LEAST=80 -DMINBERT_REHEARSAL -I
 FLAGS_rehearsal-double := $(FLAGS_rehearsal) -DMINBERT_DOUBLE
 LIBS_cuda       := $(CUDA_LIBRARIES)
 # In double, and lane by lane: the framework and its tests
-NOT_double      := $(filter-out %/isotropy.cpp,$(call find,examples/papers examples/inside)) \
+NOT_double      := $(filter-out %/isotropy.cpp,$(call find,$(addprefix examples/,papers inside companion))) \
   $(wildcard tests/*/test_*.cpp)
 NOT_rehearsal   := $(NOT_double)
 NOT_rehearsal-double := $(NOT_double)
@@ -238,6 +238,10 @@ $(foreach build,cpu double,$(eval $(TEST_FILES:%.cpp=build/$(build)/%.o): | buil
 
 # The file that includes mpi.h.
 $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
+
+# The file that includes md4c-html.h, and what is linked with it
+$(BUILDS:%=build/%/examples/companion/walk.o): OPTIMISE += $(MD4C_FLAGS)
+$(BUILDS:%=build/%/bin/companion) $(addprefix build/test-,cpu asan cuda): FOUND_LIBRARIES += $(MD4C_LIBRARIES)
 
 # Programs say which version and commit they are of: --version, studies.
 ABOUT := $(BUILDS:%=build/%/src/files/about.o)
