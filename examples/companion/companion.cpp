@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "companion/code.h"
 #include "companion/page.h"
 #include "engine/names.h"
 #include "engine/text.h"
@@ -58,6 +59,7 @@ int main(int argc, char** argv) {
       write_file(formatted("{}/{}.html", out, paper.name), paper_page(paper, papers, project, studies, out));
       items += int64_t(paper.items.size());
     }
+    if (!has_md4c) std::cout << "papers: without md4c walks are plain text; make deps, and make again\n";
     write_file(out + "/index.html", papers_index(papers, studies));
     std::cout << formatted("papers: {} items of {} documents: {}/index.html\n", items, papers.size(), out);
     return complaints.empty() ? 0 : 1;

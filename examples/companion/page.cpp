@@ -120,8 +120,9 @@ std::string left(const Row& row, const std::vector<StudyReport>& studies) {
       elsewhere += " " + link("#" + address(other.tag), escaped(other.tag));
   for (const Difference& d : item.differs) differs += difference(d, row.ties.sentence(d.says));
   for (const Walk& w : row.project.walks(row.paper.tag, item.tag))
-    walks += note((w.file.starts_with("examples/labs/") ? "A lab: " : "A walk: ") +
-                  row.link(shipped(w.file), formatted("{}, <i>{}</i>", escaped(w.file), escaped(w.heading))));
+    walks += !w.is_lab() ? row.walk(w)
+                         : note("A lab: " + row.link(shipped(w.file), formatted("{}, <i>{}</i>", escaped(w.file),
+                                                                                escaped(w.heading))));
   for (const std::string& one : item.commands) commands += command(one);
   return formatted("<h2>{} {}</h2>\n", link("#" + address(item.tag), escaped(item.tag)),
                    row.ties.sentence(item.title)) +

@@ -36,6 +36,21 @@ bool has_word(const std::string& text, const std::string& word) {
   return false;
 }
 
+// From the last heading of the first or second level to the next; a line of a block of code is none.
+Walk section_at(const Tag& tag, const Names& lines) {
+  Walk walk{tag.file, ""};
+  bool code = false;
+  for (int n = 1; const std::string& one : lines) {
+    if (one.starts_with("```")) code = !code;
+    const bool heading = !code && (one.starts_with("# ") || one.starts_with("## "));
+    if (heading && n > tag.line) break;
+    if (heading) walk = {tag.file, one.substr(one.find(' ') + 1), n};
+    else walk.lines.push_back(one);
+    ++n;
+  }
+  return walk;
+}
+
 }  // namespace
 
 bool Definition::has(const std::string& in_file, int line) const {
@@ -145,14 +160,9 @@ std::vector<Walk> Project::walks(const std::string& document, const std::string&
   std::vector<Walk> found;
   for (const Tag& tag : tags(document, item)) {
     if (!tag.file.ends_with(".md")) continue;
-    const Names& lines = lines_.at(tag.file);
-    size_t first = size_t(tag.line - 1), end = first + 1;
-    while (first > 0 && !lines[first].starts_with("#")) --first;
-    while (end < lines.size() && !lines[end].starts_with("#")) ++end;
-    bool quotes = tag.file.starts_with("examples/labs/");
-    for (size_t i = first; i < end; ++i) quotes |= lines[i].starts_with("```cpp");
-    const Walk walk{tag.file, lines[first].substr(std::min(lines[first].find_first_not_of("# "), lines[first].size()))};
-    if (quotes && !std::ranges::count(found, walk)) found.push_back(walk);
+    const Walk walk = section_at(tag, lines_.at(tag.file));
+    const bool quotes = std::ranges::any_of(walk.lines, [](auto& one) { return one.starts_with("```cpp"); });
+    if ((quotes || walk.is_lab()) && !std::ranges::count(found, walk)) found.push_back(walk);
   }
   return found;
 }

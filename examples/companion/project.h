@@ -31,6 +31,9 @@ std::vector<Tag> tags_in(const std::string& line);
 // A section of a README in which a tag stands: of a lab, or of a walk, which quotes code.
 struct Walk {
   std::string file, heading;
+  int line = 0;                                     // of the heading
+  Names lines = {};                                 // below it
+  bool is_lab() const { return file.starts_with("examples/labs/"); }
   bool operator==(const Walk&) const = default;
 };
 

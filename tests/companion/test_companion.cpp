@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "companion/code.h"
 #include "companion/page.h"
 #include "companion/ties.h"
 #include "error_of.h"
@@ -161,6 +162,48 @@ TEST_CASE("companion: a page has equation, code with its own lines lit, twin, te
   CHECK(contains(cln, "The same in examples/plain_bert.cpp"));
   CHECK(contains(cln, "src/norm/hidden/README.md"));
   CHECK(contains(papers_index(all, {}), "href=\"isobn.html#eq.4\""));
+}
+
+TEST_CASE("companion: a walk's section stands in the first row that names it, as HTML or, without md4c, as it is") {
+  Folder world;
+  const std::string open = "[";
+  world.file("src/one/README.md",
+             "# A walk\n\n## 2. x & y\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nSee [two](../two.md#there), [below](#x), "
+             "[far](https://far.org/a#b) and\n![a picture](p.svg). <script>alert(1)</script>\n\nLower\n---\n\n"
+             "```cpp src/one/a.cpp\n# a = b < c;  // " + open + "IsoBN eq.7-8]\n```\n\n"
+             "```console\n$ echo '<i>'\n<i>\n```\n\n## 3. Next\n\nlast words\n");
+  const Project there(world.path.string());
+  const std::vector<Paper> all = papers();
+  const Paper& isobn = all[2];
+  const std::vector<Walk> walks = there.walks("IsoBN", "eq.7");
+  REQUIRE(walks.size() == 1);
+  const auto row = [&](const char* tag, bool markdown) {
+    return Row{isobn, isobn.at(tag), all, there, shipped("build/papers"), Ties(isobn, tag), markdown}.walk(walks[0]);
+  };
+  const std::string summary = "<details><summary>Walk: 2. x &amp; y</summary>\n";
+  for (const bool markdown : {false, has_md4c}) {
+    CHECK(contains(row("eq.7", markdown), summary + "<div class=\"walk\" id=\"src/one/README.md:3\">"));
+    CHECK(contains(row("eq.7", markdown), "&lt;script&gt;alert(1)"));
+    CHECK_FALSE(contains(row("eq.7", markdown), "<script"));
+    CHECK_FALSE(contains(row("eq.7", markdown), "last words"));
+    CHECK(row("eq.8", markdown) ==
+          "<p class=\"note\">Walk: <a href=\"#src/one/README.md%3A3\">2. x &amp; y</a>, at eq.7</p>\n");
+  }
+  const std::string plain = row("eq.7", false);
+  CHECK(contains(plain, "<pre tabindex=\"0\">\n| a | b |\n|---|---|\n"));
+  CHECK(contains(plain, "\n```console\n$ echo '&lt;i&gt;'\n&lt;i&gt;\n```\n\n</pre>\n</div>"));
+  if (!has_md4c) return;
+  const std::string html = row("eq.7", true);
+  CHECK(contains(html, "<div class=\"scroll\"><table>\n<thead>\n<tr>\n<th>a</th>"));
+  CHECK(contains(html, "</table></div>"));
+  CHECK(contains(html, "<a href=\"../../src/one/../two.md\">two</a>"));
+  CHECK(contains(html, "<a href=\"../../src/one/README.md\">below</a>"));
+  CHECK(contains(html, "<a href=\"https://far.org/a#b\">far</a>"));
+  CHECK(contains(html, "<a href=\"../../src/one/p.svg\">a picture</a>"));
+  CHECK(contains(html, "<h3>Lower</h3>"));
+  CHECK(contains(html, "<a href=\"../../src/one/a.cpp\">src/one/a.cpp</a></div>\n<pre class=\"cpp\""));
+  CHECK(contains(html, "<a class=\"tag\" href=\"#eq.7\">"));
+  CHECK(contains(html, "<pre class=\"console\" tabindex=\"0\">$ <b>echo '&lt;i&gt;'</b>\n&lt;i&gt;\n</pre>"));
 }
 
 TEST_CASE("companion: a study's verdicts stand beside the claims; a report of an older form is said to be old") {
