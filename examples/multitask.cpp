@@ -15,6 +15,7 @@
 #include "models/plain_model.h"
 #include "runs/comparison.h"
 #include "runs/in_words.h"
+#include "runs/recorder.h"
 #include "runs/run_page.h"
 #include "runs/yardsticks.h"
 #include "train/cli/command_line.h"
@@ -103,7 +104,8 @@ int run(CommandLine& line, TrainOptions& o) {
   }
   std::vector<Scores> yardsticks;                   // before the training: they read the data again
   if (ranks().first() && o.epochs > 0) yardsticks = yardsticks_of(experiment, start);
-  const RunResult result = train(experiment, o, o.out);
+  Recorder recorder(o.out, experiment.config(o).tasks);
+  const RunResult result = train(experiment, o, o.out, 0, false, &recorder);
   if (result.interrupted) return 130;
   if (o.epochs == 0) {
     std::cout << "the initial model is in " << o.out << "/model\n";

@@ -8,6 +8,7 @@
 
 #include "engine/ranks.h"
 #include "minbert/pretrainer.h"
+#include "runs/recorder.h"
 #include "runs/run_page.h"
 #include "train/cli/command_line.h"
 #include "train/interrupt.h"
@@ -39,7 +40,8 @@ int main(int argc, char** argv) {
       if (!o.resume) remember_options(line, o.out);
       write_record(o.out, start);
     };
-    const PretrainResult result = pretrain(o, started);
+    Recorder recorder(o.out, {});
+    const PretrainResult result = pretrain(o, started, 0, &recorder);
     if (result.interrupted) return 130;
     report_pretraining(o, result, start);
     std::cout << formatted("peak memory {} MB; the model is in {}/model\n",

@@ -9,6 +9,7 @@
 #include "engine/tape.h"
 #include "minbert/trainer.h"
 #include "models/masked_words.h"
+#include "models/norm_pass.h"
 #include "text/lines.h"
 
 namespace minbert {
@@ -35,10 +36,6 @@ double row_dot(std::span<const real> a, std::span<const real> b) {
 double row_length(std::span<const real> x) { return std::sqrt(row_dot(x, x)); }
 
 double length(const Tensor& x) { return row_length(x.values()); }
-
-bool is_in(const std::string& module, const std::string& path) {
-  return module == path || module.starts_with(path + ".");
-}
 
 // ---- Read
 
@@ -188,23 +185,6 @@ Json state_json(const Pass& pass, size_t i) {
                        {"previous", rounded(before)},
                        {"length", rounded(length)},
                        {"gradient", rounded(gradient)}});
-}
-
-// What a norm read and what it wrote: its first argument that another module made, and its last
-// result.
-struct NormPass {
-  Tensor x, y;
-};
-NormPass norm_pass(const std::string& path, const Operations& operations) {
-  NormPass pass;
-  for (const Trace::Operation& o : operations) {
-    if (!is_in(o.module, path)) continue;
-    for (size_t i = 0; i < o.inputs.size() && !pass.x; ++i)
-      if (o.inputs[i] >= 0 && !is_in(operations[size_t(o.inputs[i])].module, path))
-        pass.x = o.arguments[i];
-    pass.y = o.result;
-  }
-  return pass;
 }
 
 double rms(const Tensor& x) { return length(x) / std::sqrt(double(x.size())); }

@@ -2,7 +2,7 @@
 // the seeds, and what conditional LayerNorm learns.
 //
 //   conditional_layer_norm                          all items, on data/mini, in some minutes
-//   conditional_layer_norm --model data/models/minilm --data data/course --limit 0 --lr 5e-5 --out runs/course
+//   conditional_layer_norm --model data/models/minilm --data data --limit 0 --lr 5e-5 --out runs/course
 #include "papers/cln/cln.h"
 
 using namespace minbert;

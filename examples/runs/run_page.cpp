@@ -10,6 +10,7 @@
 #include "minbert/files.h"
 #include "files/about.h"
 #include "runs/predicted.h"
+#include "runs/recorder.h"
 #include "runs/yardsticks.h"
 #include "report/curves.h"
 #include "report/report.h"
@@ -186,6 +187,7 @@ void report_run(const std::string& folder, const Experiment& experiment, const R
   items.back().shown("training.svg", "Loss by step (each point a mean over neighboring batches), "
                                      "dev score by epoch");
   if (auto gamma = gamma_item(folder, experiment)) items.push_back(*gamma);
+  if (auto sites = sites_item(folder)) items.push_back(*sites);
   for (size_t t = 0; t < result.predictions.size(); ++t) {
     const TaskData& d = experiment.data()[t];
     items.push_back(page_item(folder, d.task.name, title_of(d.task, d.task.sets[0]) + ": what it confuses"));

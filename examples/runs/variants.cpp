@@ -1,6 +1,7 @@
 // The runs of several variants under the same seeds, as a study.
 #include "files/fingerprint.h"
 #include "runs/comparison.h"
+#include "runs/recorder.h"
 #include "runs/run_page.h"
 #include "runs/study.h"
 #include "train/cli/command_line.h"
@@ -66,7 +67,8 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
       options.seed = o.seed + s;
       const std::string in_out = formatted("{}/seed-{}", variant.label, options.seed);
       const auto work = [=, &experiment, &start](const std::string& folder) {
-        const RunResult result = train(experiment, options, folder, 0, score_training);
+        Recorder recorder(folder, experiment.config(options).tasks);
+        const RunResult result = train(experiment, options, folder, 0, score_training, &recorder);
         if (result.interrupted) throw Interrupted();
         if (options.epochs > 0)
           report_run(folder, experiment, result, with_options(start, settings_of(options)));

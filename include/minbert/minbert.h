@@ -19,6 +19,7 @@
 #include "minbert/module.h"
 #include "minbert/nn.h"
 #include "minbert/norm.h"
+#include "minbert/observer.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
 #include "minbert/options.h"

@@ -77,6 +77,8 @@ struct RunOptions : MachineOptions {
   double save_every = 10;
   // Go on with the run in `out`
   bool resume = false;
+  // Steps from one in which an observer looks on (observer.h) to the next; 0: never
+  int record = 0;
   // Layers keep their inputs alone, and run again in backward: less memory, a third more time
   bool recompute = false;
   // Stop at the first operation that produces a NaN

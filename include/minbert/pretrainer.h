@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "minbert/json.h"
+#include "minbert/observer.h"
 #include "minbert/options.h"
 
 namespace minbert {
@@ -39,6 +40,6 @@ struct PretrainResult {
 // saves, and throws FileChanged.
 PretrainResult pretrain(const PretrainOptions& options,
                         const std::function<void(const Json& sources)>& started = {},
-                        int64_t stop_after = 0);
+                        int64_t stop_after = 0, Observer* observer = nullptr);
 
 }  // namespace minbert

@@ -10,6 +10,7 @@
 #include "minbert/dataset.h"
 #include "minbert/metrics.h"
 #include "minbert/model.h"
+#include "minbert/observer.h"
 #include "minbert/options.h"
 #include "minbert/task.h"
 #include "minbert/tokenizer.h"
@@ -133,6 +134,7 @@ struct RunResult {
 // a state in the folder that does not fit the model or the data; a loss, a weight or a moment that
 // is not finite; a full disk.
 RunResult train(const Experiment& experiment, const TrainOptions& options,
-                const std::string& folder, int64_t stop_after = 0, bool score_training = false);
+                const std::string& folder, int64_t stop_after = 0, bool score_training = false,
+                Observer* observer = nullptr);
 
 }  // namespace minbert

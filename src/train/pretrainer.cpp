@@ -74,8 +74,8 @@ BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
 
 class PretrainRun {
  public:
-  PretrainRun(const PretrainOptions& o, const Json& sources)
-      : o_(o), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
+  PretrainRun(const PretrainOptions& o, const Json& sources, Observer* observer)
+      : o_(o), observer_(observer), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
         next_sentence_(!o.no_nsp && config_.family().next_sentence),
         data_(corpus_, tokenizer_, {.max_length = o.max_length, .whole_words = o.whole_words,
                                     .next_sentence = next_sentence_,
@@ -174,6 +174,8 @@ class PretrainRun {
       pairs.push_back(batch.size());
       words += masked_words(batch);
     }
+    Observer* const observer = log_.is_recorded() ? observer_ : nullptr;
+    if (observer) observer->before_step(log_.step(), "", model_.network, model_.parameters);
     for (const BatchPart& part : log_.shards.parts(log_.batches(), pairs)) {
       const auto examples = part.examples_of(batches[part.batch]);
       const double masked = masked_words(examples);
@@ -183,6 +185,7 @@ class PretrainRun {
       const double of_words = masked / masked_words(batches[part.batch]);
       log_.shards.fold(part, {{mlm, of_words}, {nsp, part.of_batch}});
     }
+    if (observer) observer->after_backward();
     log_.shards.sum(log_.save_is_due());
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));
     if (o_.clip > 0) log_.optimizer.clip(o_.clip);
@@ -268,6 +271,7 @@ class PretrainRun {
   }
 
   const PretrainOptions& o_;
+  Observer* observer_;
   Corpus corpus_;
   Tokenizer tokenizer_;
   BertConfig config_;
@@ -285,12 +289,12 @@ class PretrainRun {
 
 PretrainResult pretrain(const PretrainOptions& options,
                         const std::function<void(const Json& sources)>& started,
-                        int64_t stop_after) {
+                        int64_t stop_after, Observer* observer) {
   check(options);
   make_folder(options.out);
   const Json sources = sources_of(settings_of(options));
   check_sources(options.out, sources);
-  PretrainRun run(options, sources);
+  PretrainRun run(options, sources, observer);
   if (started) started(sources);
   return run.go(stop_after);
 }

@@ -51,6 +51,7 @@ class RunLog {
   bool save_is_due() const {
     return options_.save_every > 0 && now() - saved_ >= 60 * options_.save_every;
   }
+  bool is_recorded() const { return options_.record > 0 && step_ % options_.record == 0; }
   // To be called before each step. Saves if that is due. Throws Interrupted if the run is to stop,
   // as after `stop_after` steps of this start (0: no limit).
   void before_step(int64_t stop_after);

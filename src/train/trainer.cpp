@@ -21,8 +21,9 @@ namespace {
 
 class Run {
  public:
-  Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder)
-      : experiment_(experiment), o_(o), folder_(folder), epoch_batches_(int64_t(order(0).size())),
+  Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder,
+      Observer* observer)
+      : experiment_(experiment), o_(o), folder_(folder), observer_(observer), epoch_batches_(int64_t(order(0).size())),
         model_(new_model(experiment, o, !has_state(folder))),
         log_(o, folder, model_->parameters, 1, experiment.data().size(), experiment.sources(),
              {{"epoch", &epoch_}, {"epoch_batches", &began_with_}, {"best", &best_},
@@ -116,6 +117,10 @@ class Run {
   // examples, each times its task's weight (--task-weights). Of one batch, in one process and
   // unweighted, it is the loop of examples/fine_tune.cpp: forward, backward, clip, step.
   void step(std::span<const TaskBatch> batches) {
+    Observer* const observer = log_.is_recorded() ? observer_ : nullptr;
+    if (observer)
+      observer->before_step(log_.step(), data_of(batches[0]).task.name, model_->network,
+                            model_->parameters);
     for (const BatchPart& part : log_.shards.parts(log_.batches(), sizes_of(batches))) {
       const TaskBatch& whole = batches[part.batch];
       const Tensor loss = forward(whole.task, part.examples_of(whole.examples), part.clock);
@@ -123,6 +128,7 @@ class Run {
       backward(scale(loss, real(task_weight * part.of_step)));
       log_.shards.fold(part, {{loss, part.of_batch}});
     }
+    if (observer) observer->after_backward();
     log_.shards.sum(log_.save_is_due());
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));
     if (o_.clip > 0 || log_.step() == 0)            // the first norm is reported
@@ -244,6 +250,7 @@ class Run {
   const Experiment& experiment_;
   const TrainOptions& o_;
   std::string folder_;
+  Observer* observer_;
   int64_t epoch_batches_;                           // in every epoch
   int64_t began_with_ = epoch_batches_;             // batches of an epoch when the run began
   int64_t epoch_ = 0;                               // epochs that were scored
@@ -257,10 +264,11 @@ class Run {
 }  // namespace
 
 RunResult train(const Experiment& experiment, const TrainOptions& options,
-                const std::string& folder, int64_t stop_after, bool score_training) {
+                const std::string& folder, int64_t stop_after, bool score_training,
+                Observer* observer) {
   check_shards(options);
   check_sources(folder, experiment.sources());
-  return Run(experiment, options, folder).go(stop_after, score_training);
+  return Run(experiment, options, folder, observer).go(stop_after, score_training);
 }
 
 }  // namespace minbert

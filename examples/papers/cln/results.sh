@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # results.sh MODEL DATA RUNS: LayerNorm beside conditional LayerNorm on the course's real data [CLN]: SST, Quora, STS.
 #   MODEL   a BERT's folder: data/models/minilm, from data/download.sh
-#   DATA    the course's files: data/course, from data/download.sh
+#   DATA    the course's files: data, from data/download.sh course
 #   RUNS    a folder for the runs; a run that was stopped there goes on
 # 34 runs, each an hour's fifth on two cores. What is in results.csv, beside this script, is not trained again; with all
 # runs there it prints the tables alone. A run has 3 epochs, batches of 16, all of SST and STS, 8,544 rows of Quora.

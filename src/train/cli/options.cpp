@@ -30,7 +30,7 @@ const std::set<std::string> of_this_start = {"--out",     "--resume", "--evaluat
                                              "--profile", "--trace",  "--check-nan"};
 // A resumed run may be given another value of these: they do not change what is learnt.
 const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every",
-                                          "--recompute", "--skip-bad-rows"};
+                                          "--recompute", "--skip-bad-rows", "--record"};
 const std::string started_in = "started in";        // of options.json: the folder of that start
 
 bool is_place(const std::string& option) { return std::ranges::count(place_options, option) > 0; }
@@ -97,6 +97,9 @@ void add_run_options(OptionTable& table, RunOptions& o) {
        Range{0}}});
   add_machine_options(table, o);
   table.add({
+      {"--record", &o.record,
+       "every N-th step measure the input, the gradient and the gain of every norm: sites.csv, and "
+       "a picture; 0: never", Range{0}},
       {"--recompute", &o.recompute,
        "less memory, a third more time: a layer keeps its input alone, and runs again in backward"},
       {"--check-nan", &o.check_nan, "stop at the first operation that produces a NaN"},
