@@ -276,7 +276,7 @@ Json Document::show(const Item& item, std::vector<MeasuredItem>& measured) {
   const bool chosen = known && !runs.empty() && done(runs);
   double seconds = 0;
   if (chosen)
-    for (const Run& run : runs) seconds += study_.seconds(run);
+    for (const Run& run : runs) seconds += study_.seconds(run), commits_.insert(study_.commit(run));
   const PaperItem& about = paper_.item(item.name);
   ItemReport report(
       options_.out, about.printed,
@@ -332,6 +332,7 @@ int Document::run(std::vector<Item> items) {
   for (const Item& item : items) shown.push_back(show(item, measured));
   Json ran_on = where_it_ran();
   ran_on.set("time", fixed(now() - start, 1) + " s");
+  ran_on.set("commits of the runs", joined({commits_.begin(), commits_.end()}));
   ran_on.set("memory", formatted("{} MB", peak_memory() / 1000000));
   Json about = paper_.document;
   Names equations_of_all;

@@ -8,6 +8,8 @@
 // folder for each run.
 #pragma once
 
+#include <set>
+
 #include "papers/dev_scores.h"
 #include "papers/document_options.h"
 #include "papers/grid.h"
@@ -100,6 +102,7 @@ class Document {
   std::vector<Task> tasks_;
   bool generated_ = false;     // the data are those of data/mini
   Names missing_;              // titles of tasks without files
+  std::set<std::string> commits_;   // of the programs that did the runs
 };
 
 // main() of a document's program: its command line, with the options that all share; then its items.

@@ -183,6 +183,7 @@ const Json& Study::record(const Run& run) const {
 
 Json Study::result(const Run& run) const { return record(run)["result"]; }
 double Study::seconds(const Run& run) const { return record(run)["seconds"].number(); }
+std::string Study::commit(const Run& run) const { return record(run).get("commit", std::string()); }
 
 bool Study::work(const Run& run) {
   const std::string where = folder(run);
