@@ -7,7 +7,8 @@
 #   MODEL   BERT's folders: each is measured, on all rows of the sets, of SST-2 10,000; the first is fine-tuned
 # What is trained: MRPC and RTE, 1,000 rows, 3 epochs, six seeds, one rate; networks of their own on the whole
 # PhraseBank, one seed; the course's SST, Quora and STS, 8,544 rows each, 3 epochs, six seeds. On two cores a day; every
-# program goes on where it was stopped. MATMUL=bf16: where the processor has AVX512-BF16 or AMX, in two thirds of the time.
+# program goes on where it was stopped. MATMUL=bf16: where the processor has AVX512-BF16 or AMX, in two thirds of
+# the time.
 set -u -o pipefail
 [ $# -ge 4 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
 here=$(dirname "$0")

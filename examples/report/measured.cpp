@@ -242,7 +242,8 @@ std::string measured_markdown(const std::vector<StudyReport>& studies, const std
       }
       text += one["claims"].items().empty() ? "" : "\n";
       for (const Json& claim : one["claims"].items())
-        text += formatted("- *{}*: {} ({})\n", claim["verdict"].string(), claim["text"].string(), claim["why"].string());
+        text += formatted("- *{}*: {} ({})\n", claim["verdict"].string(), claim["text"].string(),
+                          claim["why"].string());
     }
   MB_CHECK(!text.empty(), "data/papers/measured: no study of {} has {}", document, item);
   return text;

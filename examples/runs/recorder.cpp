@@ -112,7 +112,8 @@ void Recorder::cls() {
     const Reals h = o.result.values();
     row("[CLS]", "small 1-h²",
         double(std::ranges::count_if(h, [](real x) { return 1 - double(x) * double(x) < 0.1; })) / double(h.size()));
-    for (size_t k = 1; const double ev : first_ev(h, size_t(o.result.rows()))) row("[CLS]", formatted("EV_{}", k++), ev);
+    for (size_t k = 1; const double ev : first_ev(h, size_t(o.result.rows())))
+      row("[CLS]", formatted("EV_{}", k++), ev);
     return;                                         // of the step's first batch
   }
 }
@@ -192,6 +193,7 @@ std::optional<ItemReport> sites_item(const std::string& folder) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   const Recorded recorded{CsvTable(file)};
   if (recorded.columns.empty()) return std::nullopt;
+  make_folder(folder + "/figures");
   ItemReport item = page_item(folder, "sites", "Inside, while it learnt: every norm, by step");
   item.figure("Of every norm: the mean and the deviation of its input x, the length of the loss's gradient there, how "
               "far its gain has moved since the start, and the gains of the tasks; a column is a recorded step, with "

@@ -5,8 +5,8 @@
 //
 //   of each norm   |dL/dx| of its input x; the mean and deviation of all numbers of x; |γ-γ_0|, how far the gain has
 //                  moved since the run began; |γ_t| of each task
-//   of [CLS]       (the pooler's result h, of the batch) small 1-h²: the share of its numbers where tanh is nearly flat,
-//                  1-h² < .1 [TA sec.3.1]; EV_1, EV_2, EV_3 [IsoBN eq.9]
+//   of [CLS]       (the pooler's result h, of the batch) small 1-h²: the share of its numbers where tanh is nearly
+//                  flat, 1-h² < .1 [TA sec.3.1]; EV_1, EV_2, EV_3 [IsoBN eq.9]
 //
 // A run that goes on writes what it would have written. Where several ranks share a batch it is the first one's part.
 #pragma once

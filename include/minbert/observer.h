@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <string>
 
-#include "minbert/module.h"
-
 namespace minbert {
+
+class Module;
+class Parameters;
 
 // Called in every RunOptions::record-th step, from the first on, by each rank for its own part of
 // the batch. examples/runs/recorder.h is one.

@@ -75,7 +75,8 @@ BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
 class PretrainRun {
  public:
   PretrainRun(const PretrainOptions& o, const Json& sources, Observer* observer)
-      : o_(o), observer_(observer), corpus_(o.corpus), tokenizer_(tokenizer_of(o)), config_(config_of(o, tokenizer_)),
+      : o_(o), observer_(observer), corpus_(o.corpus), tokenizer_(tokenizer_of(o)),
+        config_(config_of(o, tokenizer_)),
         next_sentence_(!o.no_nsp && config_.family().next_sentence),
         data_(corpus_, tokenizer_, {.max_length = o.max_length, .whole_words = o.whole_words,
                                     .next_sentence = next_sentence_,

@@ -23,7 +23,8 @@ class Run {
  public:
   Run(const Experiment& experiment, const TrainOptions& o, const std::string& folder,
       Observer* observer)
-      : experiment_(experiment), o_(o), folder_(folder), observer_(observer), epoch_batches_(int64_t(order(0).size())),
+      : experiment_(experiment), o_(o), folder_(folder), observer_(observer),
+        epoch_batches_(int64_t(order(0).size())),
         model_(new_model(experiment, o, !has_state(folder))),
         log_(o, folder, model_->parameters, 1, experiment.data().size(), experiment.sources(),
              {{"epoch", &epoch_}, {"epoch_batches", &began_with_}, {"best", &best_},

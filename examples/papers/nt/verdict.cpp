@@ -1,12 +1,14 @@
 // What became of a training run: whether it learned, or its loss fell at least.
 //
-// m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number. A run
-// learned where every loss is finite and an epoch's m_e is below the entropy of the classes' shares, the
-// loss of a model that ignores the sentence, by more than t s_e/√n_e: t is Student's, .025 on one side.
-// It ran where its loss only fell, m_0 - m_last > t s_last √(1/n_0 + 1/n_last). m_0 is the mean of the
-// first tenth of the first epoch's batches (2 or more). Of a loss that does not fall this is so in 1 of
-// 40 runs, since s_last alone counts: s_0 is of few batches, or of a steep beginning, which says nothing
-// against a fall. What ends above twice the entropy is far worse than knowing nothing: not converged.
+// m_e is the mean of the batch losses of epoch e, s_e their standard deviation, n_e their number. m_0 is
+// the mean of the first tenth of the first epoch's batches (2 or more). A run fell to an epoch where
+// m_0 - m_e > t s_e √(1/n_0 + 1/n_e), t Student's, .025 on one side. Of a loss that does not fall this
+// is so in 1 of 40 runs, since s_e alone counts: s_0 is of few batches, or of a steep beginning, which
+// says nothing against a fall. A run learned where every loss is finite, and it fell, from m_0 or from
+// the first epoch's mean, to an epoch that is below the entropy of the classes' shares, the loss of a
+// model that ignores the sentence, by more than t s_e/√n_e. The level alone is not enough: a new network
+// may have it by chance. It ran where its loss only fell, from m_0 to the last epoch. What ends above
+// twice the entropy is far worse than knowing nothing: not converged.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -55,8 +57,8 @@ int first_epoch(const Json& result, int epochs, const std::function<bool(const J
 
 }  // namespace
 
-// Learned if in an epoch H - m > t s/√n, ran if m_0 - m_last > t s_last √(1/n_0 + 1/n_last); epochs[0]
-// is the beginning [NT tab.1-6].
+// Fell if m_0 - m > t s √(1/n_0 + 1/n); learned if it fell to an epoch with H - m > t s/√n, ran if it
+// fell to the last. epochs[0] is the beginning, epochs[1] the first epoch [NT tab.1-6].
 Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(!epochs.empty(), "a run without an epoch has no verdict");
   if (std::ranges::any_of(epochs, [](const EpochLoss& e) { return !std::isfinite(e.mean); }))
@@ -65,13 +67,16 @@ Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
            "whether a loss falls is seen from 2 epochs on; give --epochs 2 or more");
   const EpochLoss &first = epochs.front(), &last = epochs.back();
   if (last.mean > 2 * entropy) return Convergence::not_converged;
+  const auto fell = [](const EpochLoss& from, const EpochLoss& e) {
+    const double error = e.deviation * std::sqrt(1 / double(from.batches) + 1 / double(e.batches));
+    return from.mean - e.mean > t_quantile(double(e.batches) - 1) * error;
+  };
   if (std::any_of(epochs.begin() + 1, epochs.end(),
-                  [&](const EpochLoss& e) { return clearly_below(e, entropy); }))
+                  [&](const EpochLoss& e) {
+                    return clearly_below(e, entropy) && (fell(first, e) || fell(epochs[1], e));
+                  }))
     return Convergence::learned;
-  const double error =
-      last.deviation * std::sqrt(1 / double(first.batches) + 1 / double(last.batches));
-  const bool falls = first.mean - last.mean > t_quantile(double(last.batches) - 1) * error;
-  return falls ? Convergence::ran : Convergence::not_converged;
+  return fell(first, last) ? Convergence::ran : Convergence::not_converged;
 }
 
 std::vector<EpochLoss> epoch_losses(const Json& result) {
@@ -100,9 +105,8 @@ int epochs_to_learn_on_dev(const Json& result, int epochs, double dev_entropy) {
 
 Names outcome(const Json& result) {
   const auto text = [](double loss) { return std::isfinite(loss) ? float_text(loss) : "undefined"; };
-  const std::vector<EpochLoss> epochs = epoch_losses(result);
-  return {convergence_names[size_t(convergence(result))], text(epochs.front().mean),
-          text(epochs.back().mean)};
+  return {convergence_names[size_t(convergence(result))], text(loss_of(result["first"]).mean),
+          text(epoch_losses(result).back().mean)};
 }
 
 std::optional<double> last_accuracy(const Json& result) {

@@ -160,14 +160,14 @@ void influence_of_h(const TaRuns& ta, ItemReport& report, LongTable& table) {
     const double error = 0.5 - q, squared = 0.25;  // E[y-ŷ], E[(y-ŷ)²]
     for (size_t j = 0; j < 2; ++j)
       table("", formatted("dL/dW_c of dimension {}", j + 1), q) = gradient[j];
-    rows.push_back({"E[y-ŷ] = " + fixed(error, 2),
+    rows.push_back({"E[y-ŷ] = " + fixed(error, 2),
                     {{fixed(0.5 * error, 4), fixed(gradient[0], 4)},
                      {fixed(0.01 * squared, 4), fixed(gradient[1], 4)}}});
   }
   report.table(
       "Influence of h: the gradient of a dimension that says nothing and of one that says all; "
-      "printed: the document's formulas, .5 E[y-ŷ] and .01 E[(y-ŷ)²]",
-      {"", "uniform on [0,1]", ".01 (y - ŷ)"}, rows);
+      "printed: the document's formulas, .5 E[y-ŷ] and .01 E[(y-ŷ)²]",
+      {"", "uniform on [0,1]", ".01 (y - ŷ)"}, rows);
 }
 
 void influence_of_hl(const TaRuns& ta, ItemReport& report, LongTable& table) {
