@@ -45,6 +45,7 @@ std::string Row::section(const Walk& walk) const {
   bool code = !markdown;                            // all of it, then
   std::string text, kind, html = code ? "<pre tabindex=\"0\">" : "";
   for (const std::string& one : walk.lines) {
+    if (!code && one.starts_with("<!--")) continue;
     if (markdown && one.starts_with("```")) {
       std::string path;
       kind.clear();

@@ -11,6 +11,7 @@ namespace {
 
 Json json_of_scores(const Task& task, const TaskScores& scores) {
   const std::vector<Measure> list = measures(task);
+  MB_CHECK(scores.size() == list.size(), "{}: {} scores of {}", task.name, scores.size(), list.size());
   Json all = Json::object();
   for (size_t i = 0; i < list.size(); ++i)
     all.set(column_name(task, list[i]), scores[i] ? Json(*scores[i]) : Json());

@@ -2,6 +2,7 @@
 #include "report/measured.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <ctime>
 #include <filesystem>
@@ -28,6 +29,12 @@ std::string today() {
   return text;
 }
 
+// The shortest text that is read as the same number: ties between scores stay ties.
+std::string exact(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 bool is_random(const std::string& column) { return column == "seed" || column == "sample"; }
 
 // ---- Writing
@@ -43,7 +50,7 @@ std::string rows_of(const std::string& item, const char* what, const LongTable& 
       if (is_random(columns[c])) of = key;
       else where += (where.empty() ? "" : "|") + key;
     }
-    const std::string value = row.value ? float_text(*row.value) : "";
+    const std::string value = row.value ? exact(*row.value) : "";
     text += formatted("{},{},{},{},{}\n", item, what, where, of, value);
   }
   return text;
@@ -52,7 +59,7 @@ std::string rows_of(const std::string& item, const char* what, const LongTable& 
 std::string intervals_of(const std::string& item, const LongTable& intervals) {
   std::string text;
   for (const LongTable::Row& row : intervals.rows())
-    text += formatted("{},interval,{}|{},,{}\n", item, row.keys[0], row.keys[1], float_text(*row.value));
+    text += formatted("{},interval,{}|{},,{}\n", item, row.keys[0], row.keys[1], exact(*row.value));
   return text;
 }
 
@@ -128,6 +135,7 @@ std::vector<Block> blocks_in(const std::string& file) {
 
 // A table of all values: the mean over the seeds, and their deviation. The last column's keys stand above.
 void show_values(const Evidence& evidence, ItemReport& report) {
+  if (evidence.values.rows().empty()) return;
   const Names& columns = evidence.values.columns();
   size_t last = columns.size();                     // of those that are not random
   for (size_t c = 0; c + 1 < columns.size(); ++c)
@@ -194,8 +202,9 @@ std::string measured_text(const Json& report, const Json& study, const std::vect
   Json head = study, about = Json::object();
   std::string rows;
   for (const MeasuredItem& item : items) {
-    const Evidence kept =
-        without_samples(item.evidence, claims_of(paper.item(item.name), study["model"].string()));
+    const std::vector<Claim> claims = claims_of(paper.item(item.name), study["model"].string());
+    Evidence kept = without_samples(item.evidence, claims);
+    if (claims.empty()) kept.values = LongTable({"value"});       // they judge nothing
     about.set(item.name,
               Json::object({{"caption", item.shown["caption"]}, {"command", item.shown["command"]},
                             {"unit", Json::array({kept.unit.factor, kept.unit.digits, kept.unit.name})}}));

@@ -19,7 +19,7 @@ double sign_flip_p(const Numbers& d) {
   for (size_t signs = 0; signs < ways; ++signs) {
     double flipped = 0;
     for (size_t i = 0; i < d.size(); ++i) flipped += signs >> i & 1 ? -d[i] : d[i];
-    as_far += std::abs(flipped) >= std::abs(sum) - 1e-12 * size;
+    as_far += std::abs(flipped) >= std::abs(sum) - 1e-9 * size;
   }
   return double(as_far) / double(ways);
 }

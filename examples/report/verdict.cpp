@@ -290,7 +290,7 @@ Verdict both(const Claim& claim, const Evidence& evidence) {
 Verdict about(const Claim& claim, const Evidence& evidence) {
   const Verdict verdict = measured(claim, evidence);
   const Unit& unit = evidence.unit;
-  if (verdict.word == "neither learned it") return verdict;           // and so are equal
+  if (verdict.word == "neither learned it" || verdict.word == "not run") return verdict;     // the first are equal
   if (verdict.pairs.empty() || verdict.pairs.size() < fewest) return {"undecided", verdict.why, verdict.pairs};
   const auto [low, high] = sign_flip_interval(verdict.pairs);
   const bool inside = (claim.one_sided || low >= -claim.margin) && high <= claim.margin,
@@ -340,8 +340,11 @@ std::string comparison_of(const Claim& claim) {
 Evidence without_samples(const Evidence& evidence, const std::vector<Claim>& claims) {
   if (!has_column(evidence.values, "sample")) return evidence;
   Evidence kept{evidence.values.only({{"sample", "0"}}), evidence.unit, evidence.yardsticks, evidence.intervals};
-  for (const Claim& claim : claims) {
-    if (claim.kind != Kind::measured) continue;
+  std::vector<Claim> all = claims;
+  for (size_t i = 0; i < all.size(); ++i) {         // with the halves of each
+    const Claim claim = all[i];
+    all.insert(all.end(), claim.halves.begin(), claim.halves.end());
+    if (claim.kind != Kind::measured && claim.kind != Kind::about) continue;
     std::vector<Pair> pairs = pairs_of(claim, evidence.values);
     std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
     const Sampled s = sampled(claim, pairs, evidence, {});

@@ -70,6 +70,7 @@ void Recorder::open() {
     for (const auto& [name, entry] : stored.entries()) start_[name] = stored.read(name);
     return;
   }
+  if (step_ > 0) return;                            // a run that was not recorded from its start: γ_0 is not known
   SafeTensorsWriter writer;
   for (const std::string& norm : norms_)
     for (const Parameter& p : parameters_->items())
@@ -203,7 +204,7 @@ std::optional<ItemReport> sites_item(const std::string& folder) {
                 if (map.first == gradient) {        // it spans orders of magnitude
                   panel.title = "log10 " + gradient;
                   for (Numbers& row : panel.heat.values)
-                    for (double& value : row) value = std::log10(value);
+                    for (double& value : row) value = value > 0 ? std::log10(value) : NAN;
                 }
                 panel.x_names = recorded.columns;
                 for (const std::string& site : recorded.sites) panel.y_names.push_back(short_name(site));

@@ -8,7 +8,9 @@
 //   of [CLS]       (the pooler's result h, of the batch) small 1-h²: the share of its numbers where tanh is nearly
 //                  flat, 1-h² < .1 [TA sec.3.1]; EV_1, EV_2, EV_3 [IsoBN eq.9]
 //
-// A run that goes on writes what it would have written. Where several ranks share a batch it is the first one's part.
+// Of a step's first batch alone (of several with --accumulate its share of the step's loss; of two texts that are read
+// apart the first); where several ranks share a batch, the first one's part. A run that goes on writes what it would
+// have written; one that was not recorded from its start has no |γ-γ_0|.
 #pragma once
 
 #include <fstream>

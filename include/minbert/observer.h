@@ -17,7 +17,8 @@ struct Observer {
   // (engine/tape.h) that is opened here sees the step's forward.
   virtual void before_step(int64_t taken, const std::string& task, Module& network,
                            const Parameters& parameters) = 0;
-  // After its backward: the gradients are there, and the parameters have not moved yet.
+  // After the backward of its first batch, or of this rank's part of it: its gradients are there,
+  // and the parameters have not moved yet.
   virtual void after_backward() = 0;
 };
 

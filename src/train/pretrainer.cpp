@@ -6,6 +6,7 @@
 
 #include <iostream>
 #include <numeric>
+#include <utility>
 
 #include "bert/family.h"
 #include "engine/ranks.h"
@@ -175,7 +176,7 @@ class PretrainRun {
       pairs.push_back(batch.size());
       words += masked_words(batch);
     }
-    Observer* const observer = log_.is_recorded() ? observer_ : nullptr;
+    Observer* observer = log_.is_recorded() ? observer_ : nullptr;
     if (observer) observer->before_step(log_.step(), "", model_.network, model_.parameters);
     for (const BatchPart& part : log_.shards.parts(log_.batches(), pairs)) {
       const auto examples = part.examples_of(batches[part.batch]);
@@ -183,10 +184,10 @@ class PretrainRun {
       const auto [mlm, nsp] = forward(pack(examples), part.clock);
       const Tensor loss = scale(mlm, real(masked / words));
       backward(next_sentence_ ? add(loss, scale(nsp, real(part.of_step))) : loss);
+      if (observer) std::exchange(observer, nullptr)->after_backward();
       const double of_words = masked / masked_words(batches[part.batch]);
       log_.shards.fold(part, {{mlm, of_words}, {nsp, part.of_batch}});
     }
-    if (observer) observer->after_backward();
     log_.shards.sum(log_.save_is_due());
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));
     if (o_.clip > 0) log_.optimizer.clip(o_.clip);

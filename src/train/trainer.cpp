@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
+#include <utility>
 
 #include "engine/ranks.h"
 #include "minbert/ops.h"
@@ -118,7 +119,7 @@ class Run {
   // examples, each times its task's weight (--task-weights). Of one batch, in one process and
   // unweighted, it is the loop of examples/fine_tune.cpp: forward, backward, clip, step.
   void step(std::span<const TaskBatch> batches) {
-    Observer* const observer = log_.is_recorded() ? observer_ : nullptr;
+    Observer* observer = log_.is_recorded() ? observer_ : nullptr;
     if (observer)
       observer->before_step(log_.step(), data_of(batches[0]).task.name, model_->network,
                             model_->parameters);
@@ -127,9 +128,9 @@ class Run {
       const Tensor loss = forward(whole.task, part.examples_of(whole.examples), part.clock);
       const double task_weight = experiment_.data()[size_t(whole.task)].task.loss_weight;
       backward(scale(loss, real(task_weight * part.of_step)));
+      if (observer) std::exchange(observer, nullptr)->after_backward();
       log_.shards.fold(part, {{loss, part.of_batch}});
     }
-    if (observer) observer->after_backward();
     log_.shards.sum(log_.save_is_due());
     for (size_t i = 0; i < batches.size(); ++i) log(batches[i], log_.shards.losses(i));
     if (o_.clip > 0 || log_.step() == 0)            // the first norm is reported

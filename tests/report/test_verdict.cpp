@@ -39,6 +39,13 @@ TEST_CASE("statistics: the exact sign-flip test is the share of all signs; few p
   CHECK(sign_flip_p({3, -1, 2}) == doctest::Approx(0.5));       // 3 - 1 + 2 = 4 and 6, and their negatives, of 8
   CHECK(sign_flip_p({-0.1, -0.2, -0.3}) == doctest::Approx(0.25));
   CHECK(sign_flip_p({0.1, 0.2, -0.3}) == 1);                    // a sum of 0, but for rounding
+  Numbers shares, rounded;                                      // of 1101 rows: ties stay ties, however it is written
+  for (const double k : {3, 1, 0, 1, 3, -1, 3, 2}) {
+    shares.push_back(k / 1101);
+    rounded.push_back(std::round(shares.back() * 1e9) / 1e9);
+  }
+  CHECK(sign_flip_p(shares) == sign_flip_p({3, 1, 0, 1, 3, -1, 3, 2}));
+  CHECK(sign_flip_p(rounded) == sign_flip_p(shares));
   CHECK(least_sign_flip_p(3) == 0.25);
   CHECK(least_sign_flip_p(5) == 0.0625);
   CHECK(least_sign_flip_p(6) == 0.03125);

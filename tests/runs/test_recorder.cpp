@@ -60,10 +60,20 @@ TEST_CASE("recorder: a recorded run is the unrecorded one, bit for bit, and goes
   for (int64_t step = 0; step < whole.steps; ++step)
     CHECK((step % 2 == 0) == contains(table, formatted("\n{},", step)));
 
+  o.recompute = true;
+  CHECK(contains(error_of([&] { recorded(world, o, "both"); }), "--record: --recompute keeps no input"));
+  o.recompute = false;
   recorded(world, o, "parts", 3);
   write_file(world.path("parts/sites.csv"), read_file(world.path("parts/sites.csv")) + "4,sst,[CLS],EV_1,0.5\n");
   recorded(world, o, "parts");                      // a step that was not saved is taken, and written, again
   CHECK(read_file(world.path("parts/sites.csv")) == table);
+
+  o.record = 0;
+  recorded(world, o, "late", 3);
+  o.record = 2;
+  recorded(world, o, "late");                       // γ_0 is not known any more
+  CHECK(contains(read_file(world.path("late/sites.csv")), "deviation of x"));
+  CHECK_FALSE(contains(read_file(world.path("late/sites.csv")), "|γ-γ_0|"));
 }
 
 TEST_CASE("recorder: gains are those of the weights, gradients those of the loss, [CLS] the pooler's result") {

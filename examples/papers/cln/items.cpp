@@ -185,7 +185,7 @@ ClnOptions::ClnOptions() {
   data = shipped("data/mini");
   tasks = "sst,quora,sts";
   out = "runs/conditional_layer_norm";
-  seeds = 6, epochs = 4, limit = 2000;
+  seeds = 6, epochs = 4, limit = 0;         // as make demo: with fewer rows SST stays below word counts
 }
 
 std::vector<Item> cln_items(Document& document, const ClnOptions& options) {

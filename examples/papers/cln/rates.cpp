@@ -94,7 +94,8 @@ class Rates {
   ClnRuns runs_;
 };
 
-// A row a setting: the mean over the seeds on the half of the dev rows that chose nothing; each value is evidence.
+// A row a setting: the mean over the seeds on the half of the dev rows that did not choose the factor; each value is
+// evidence.
 LongTable show_settings(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings,
                         const std::string& title) {
   const ClnRuns& runs = rates.all();
@@ -107,6 +108,7 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
       }
   report.csv(table);
   report.judge_by(table, {100, 2, "%"});
+  report.caption(formatted("the chosen factor is {}", float_text(rates.chosen())));
   std::vector<std::string> columns = names_of(runs.tasks());
   columns.push_back("mean");
   report.table(title, "second half of the dev rows, x 100", settings, columns,

@@ -88,13 +88,13 @@ std::vector<SwitchRow> rows_of_lambda() {
   return rows;
 }
 
-// All scores of one task, in percent.
+// All scores of one task that are defined, in percent.
 Numbers scores_at(const ClnRuns& runs, const Task& task, const SwitchRow& row) {
   Numbers all;
   for (const int seed : runs.document.seeds())
     for (const Json& one : runs.result(cln_norms[1], seed)["switch"].items())
       if (one["what"].string() == row.what && one["at"].number() == row.at)
-        all.push_back(100 * dev_score(one[task.name], first_dev_sets({task})[0]).value_or(NAN));
+        if (const auto score = dev_score(one[task.name], first_dev_sets({task})[0])) all.push_back(100 * *score);
   return all;
 }
 
@@ -124,7 +124,7 @@ Panel panel_of(const ClnRuns& runs, const Task& task) {
   Panel panel{.title = task.title, .x_label = "λ", .y_label = "dev score, x 100"};
   Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
   for (size_t i = 0; i < lambdas.size(); ++i) {
-    add_mean(curve, double(i), scores_at(runs, task, {"λ", "", lambdas[i]}));
+    if (const Numbers all = scores_at(runs, task, {"λ", "", lambdas[i]}); !all.empty()) add_mean(curve, double(i), all);
     panel.x_names.push_back(float_text(lambdas[i]));
   }
   panel.curves = {with_deviation(runs, curve)};
@@ -141,7 +141,8 @@ Panel panel_of_norms(const ClnRuns& runs) {
   for (const Task& task : runs.tasks()) {
     Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
     for (int64_t norm = 0; norm < norms; ++norm)
-      add_mean(curve, double(norm), scores_at(runs, task, {"without", "", double(norm)}));
+      if (const Numbers all = scores_at(runs, task, {"without", "", double(norm)}); !all.empty())
+        add_mean(curve, double(norm), all);
     panel.curves.push_back(with_deviation(runs, curve));
   }
   return panel;
@@ -172,7 +173,8 @@ void show_switch(const ClnRuns& runs, ItemReport& report) {
   report.judge_by(judged_values(runs), {100, 2, "%"});
   report.table("Dev scores, x 100, of the models with conditional LayerNorm", "γ_t and β_t times λ", rows_of_lambda(),
                runs.tasks(), [&](const SwitchRow& row, const Task& task) {
-                 return mean_text(scores_at(runs, task, row), 2);
+                 const Numbers scores = scores_at(runs, task, row);
+                 return scores.empty() ? "undefined" : mean_text(scores, 2);
                });
   show_chosen(runs, report);
   report.figure("Each task's dev score with λγ_t and λβ_t in place of γ_t and β_t: 0 takes them away, 1 is the "
@@ -187,7 +189,10 @@ void show_switch(const ClnRuns& runs, ItemReport& report) {
 Json switched(TrainedModel& trained, const std::vector<TaskData>& data) {
   const TaskParameters task_parameters(trained.model.parameters);
   std::vector<std::vector<Dataset>> dev;
-  for (const TaskData& d : data) dev.push_back({evenly(d.dev[0], 1000)});
+  for (const TaskData& d : data) {
+    dev.emplace_back();
+    for (const Dataset& set : d.dev) dev.back().push_back(evenly(set, 1000));
+  }
   Json::Array all;
   const auto add = [&](const char* what, double at) {
     Json one = Json::object({{"what", what}, {"at", at}});

@@ -215,6 +215,8 @@ void configure(BertConfig& config, const RunOptions& o) {
   config.set_norm(o.norm);
   config.placement = o.placement;
   if (o.recompute) check_recompute(config);
+  MB_CHECK(!o.recompute || o.record == 0,
+           "--record: --recompute keeps no input of a layer's norms; leave one of them out");
 }
 
 namespace {
