@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <sstream>
 
 #include "error_of.h"
 #include "files/about.h"
 #include "lone_norm.h"
+#include "minbert/files.h"
 #include "minbert/metrics.h"
 #include "runs/comparison.h"
+#include "report/measured.h"
 #include "report/paper.h"
 #include "report/verdict.h"
 #include "small_run.h"
@@ -325,6 +328,24 @@ TEST_CASE("papers: GLUE's tasks have the metrics of table 4 [LN-PEFT tab.4]") {
     INFO(task);
     CHECK(measures(parse_tasks(task)[0])[0].metric == metric);
   }
+}
+
+TEST_CASE("papers: what README files show of shipped values is what study_index prints of them") {
+  const std::vector<StudyReport> studies = measured_reports(shipped("data/papers/measured"));
+  int blocks = 0;
+  for (const char* file : {"README.md", "examples/papers/README.md"}) {
+    const std::string text = read_file(file), begin = "<!-- measured ", end = "<!-- end -->";
+    for (size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1), ++blocks) {
+      const size_t line = text.find('\n', at);
+      std::istringstream names(text.substr(at + begin.size(), line - at - begin.size()));
+      std::string document, item;
+      names >> document >> item;
+      INFO(file << ": " << document << " " << item);
+      CHECK(text.substr(line + 1, text.find(end, line) - line - 1) == measured_markdown(studies, document, item));
+    }
+  }
+  CHECK(blocks > 0);
+  CHECK(contains(error_of([&] { measured_markdown(studies, "cln", "tab9"); }), "no study of cln has tab9"));
 }
 
 }  // namespace minbert::test

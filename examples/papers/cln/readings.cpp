@@ -105,6 +105,7 @@ void show(const ClnRuns& runs, ItemReport& report) {
                  return ItemReport::Cell{"", points.empty() ? "undefined" : mean_text(points, 2), points};
                });
   report.csv(table);
+  report.judge_by(table, {100, 2, "%"});
 }
 
 }  // namespace
