@@ -71,8 +71,8 @@ std::string claims(const Row& row, const std::vector<Measured>& runs) {
 std::string printed_and_measured(const Row& row, const std::vector<Measured>& runs) {
   std::string html, head;
   for (const Measured& m : runs)
-    html += note(row.link(m.page, escaped(m.name), m.page.ends_with(".html") ? row.item.item : "") + ": " + m.grid) + tables_html(m.item) +
-            figures_html(m.item, fs::path(m.page).parent_path().string(), row.folder);
+    html += note(row.link(m.page, escaped(m.name), m.page.ends_with(".html") ? row.item.item : "") + ": " + m.grid) +
+            tables_html(m.item) + figures_html(m.item, fs::path(m.page).parent_path().string(), row.folder);
   if (!runs.empty()) return details("Printed, and measured here", html);
   for (const std::string& column : row.item.printed.columns())
     head += formatted("<th scope=\"col\">{}</th>", escaped(column));

@@ -57,7 +57,7 @@ int first_epoch(const Json& result, int epochs, const std::function<bool(const J
 
 }  // namespace
 
-// Fell if m_0 - m > t s √(1/n_0 + 1/n); learned if it fell to an epoch with H - m > t s/√n, ran if it
+// Fell if m_0 - m > t s √(1/n_0 + 1/n); learned if it fell to an epoch with E - m > t s/√n, ran if it
 // fell to the last. epochs[0] is the beginning, epochs[1] the first epoch [NT tab.1-6].
 Convergence convergence(const std::vector<EpochLoss>& epochs, double entropy) {
   MB_CHECK(!epochs.empty(), "a run without an epoch has no verdict");
