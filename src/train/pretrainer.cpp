@@ -6,7 +6,6 @@
 
 #include <iostream>
 #include <numeric>
-#include <utility>
 
 #include "bert/family.h"
 #include "engine/ranks.h"
@@ -176,15 +175,14 @@ class PretrainRun {
       pairs.push_back(batch.size());
       words += masked_words(batch);
     }
-    Observer* observer = log_.is_recorded() ? observer_ : nullptr;
-    if (observer) observer->before_step(log_.step(), "", model_.network, model_.parameters);
+    log_.show_step(observer_, "", model_.network);
     for (const BatchPart& part : log_.shards.parts(log_.batches(), pairs)) {
       const auto examples = part.examples_of(batches[part.batch]);
       const double masked = masked_words(examples);
       const auto [mlm, nsp] = forward(pack(examples), part.clock);
       const Tensor loss = scale(mlm, real(masked / words));
       backward(next_sentence_ ? add(loss, scale(nsp, real(part.of_step))) : loss);
-      if (observer) std::exchange(observer, nullptr)->after_backward();
+      log_.show_gradients();
       const double of_words = masked / masked_words(batches[part.batch]);
       log_.shards.fold(part, {{mlm, of_words}, {nsp, part.of_batch}});
     }

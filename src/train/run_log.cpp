@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
+#include <utility>
 
 #include "engine/profile.h"
 #include "engine/ranks.h"
@@ -75,6 +76,15 @@ void RunLog::start(const Plan& plan) {
   progress_ = std::make_unique<Progress>("", plan.batches, Progress::Where::log, batches_);
   first_step_ = step_;
   since_ = now();
+}
+
+void RunLog::show_step(Observer* observer, const std::string& task, Module& network) {
+  observer_ = options_.record > 0 && step_ % options_.record == 0 ? observer : nullptr;
+  if (observer_) observer_->before_step(step_, task, network, parameters_);
+}
+
+void RunLog::show_gradients() {
+  if (observer_) std::exchange(observer_, nullptr)->after_backward();
 }
 
 void RunLog::before_step(int64_t stop_after) {

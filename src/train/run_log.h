@@ -14,6 +14,7 @@
 #include "engine/text.h"
 #include "files/lock.h"
 #include "files/progress.h"
+#include "minbert/observer.h"
 #include "train/cli/command_line.h"
 #include "train/run_folder.h"
 #include "train/shards.h"
@@ -51,7 +52,9 @@ class RunLog {
   bool save_is_due() const {
     return options_.save_every > 0 && now() - saved_ >= 60 * options_.save_every;
   }
-  bool is_recorded() const { return options_.record > 0 && step_ % options_.record == 0; }
+  // Of a recorded step: before its first forward, with its task, and after the first backward.
+  void show_step(Observer* observer, const std::string& task, Module& network);
+  void show_gradients();
   // To be called before each step. Saves if that is due. Throws Interrupted if the run is to stop,
   // as after `stop_after` steps of this start (0: no limit).
   void before_step(int64_t stop_after);
@@ -90,6 +93,7 @@ class RunLog {
   std::string folder_;
   std::optional<FolderLock> lock_;                  // of the first rank
   const Parameters& parameters_;
+  Observer* observer_ = nullptr;                    // from show_step to show_gradients
   Json sources_;
   State state_;
   Plan plan_;

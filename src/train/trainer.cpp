@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iostream>
 #include <numeric>
-#include <utility>
 
 #include "engine/ranks.h"
 #include "minbert/ops.h"
@@ -119,16 +118,13 @@ class Run {
   // examples, each times its task's weight (--task-weights). Of one batch, in one process and
   // unweighted, it is the loop of examples/fine_tune.cpp: forward, backward, clip, step.
   void step(std::span<const TaskBatch> batches) {
-    Observer* observer = log_.is_recorded() ? observer_ : nullptr;
-    if (observer)
-      observer->before_step(log_.step(), data_of(batches[0]).task.name, model_->network,
-                            model_->parameters);
+    log_.show_step(observer_, data_of(batches[0]).task.name, model_->network);
     for (const BatchPart& part : log_.shards.parts(log_.batches(), sizes_of(batches))) {
       const TaskBatch& whole = batches[part.batch];
       const Tensor loss = forward(whole.task, part.examples_of(whole.examples), part.clock);
       const double task_weight = experiment_.data()[size_t(whole.task)].task.loss_weight;
       backward(scale(loss, real(task_weight * part.of_step)));
-      if (observer) std::exchange(observer, nullptr)->after_backward();
+      log_.show_gradients();
       log_.shards.fold(part, {{loss, part.of_batch}});
     }
     log_.shards.sum(log_.save_is_due());
