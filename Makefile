@@ -121,8 +121,9 @@ PROGRAMS   := $(notdir $(basename $(MAINS))) make-mini bench
 # and with what stands beside the programs.
 INCLUDES   := $(sort $(shell grep -roE '^#include "[a-z]+/' examples tests/bench | sed 's/:.*"/:/; s/.$$//'))
 included    = $(filter $(ROOMS),$(subst :, ,$(filter $(1)%,$(INCLUDES))))
-included_by = $(foreach room,$(1),$(room) $(call included,examples/$(room)/))
-rooms_of    = $(sort $(call included_by,$(call included_by,$(call included,$(1)))))
+with_theirs = $(sort $(foreach room,$(1),$(room) $(call included,examples/$(room)/)))
+all_rooms   = $(if $(filter-out $(1),$(call with_theirs,$(1))),$(call all_rooms,$(call with_theirs,$(1))),$(1))
+rooms_of    = $(call all_rooms,$(call included,$(1)))
 studies_of  = $(filter $(wildcard examples/*.cpp) $(patsubst %,examples/%/%.cpp,$(call rooms_of,$(1))),$(STUDIES))
 KERNEL_FILES := $(shell grep -rl --include='*.cpp' '^.include ".*launch\.h"' src | LC_ALL=C sort)
 Q          := $(if $(V),,@)
