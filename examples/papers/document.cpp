@@ -348,8 +348,8 @@ int Document::run(std::vector<Item> items) {
   write_file(options_.out + "/report.json", report.dump() + "\n");
   const Names differ = differences();
   write_file(options_.out + "/measured.csv",
-             measured_text(report, Json::object({{"document", paper_.name},
-                                                 {"on", where()},
+             measured_text(paper_, report,
+                           Json::object({{"on", where()},
                                                  {"model", model_of_document()["name"]},
                                                  {"differences", Json::array({differ.begin(), differ.end()})},
                                                  {"judges", options_.judges()}}), measured));

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 
 #include "engine/process.h"
@@ -36,6 +37,13 @@ Json environment() {
                        {"threads", omp_get_max_threads()},
                        {"ranks", ranks().size()},
                        {"device", device_text()}});
+}
+
+std::string date() {
+  const std::time_t seconds = std::time(nullptr);
+  char text[32] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
+  return text;
 }
 
 }  // namespace minbert

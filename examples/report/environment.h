@@ -9,4 +9,6 @@ namespace minbert {
 // device.
 Json environment();
 
+std::string date();                                 // now: "2026-11-29T08:00:00Z"
+
 }  // namespace minbert

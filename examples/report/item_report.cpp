@@ -33,6 +33,7 @@ Curve numbered(const std::string& title, Numbers y, double first, Curve::Style s
 }
 
 void add_mean(Curve& curve, double x, const Numbers& values) {
+  if (values.empty()) return;
   const Summary summary = summarize(values);
   curve.x.push_back(x);
   curve.y.push_back(summary.mean);

@@ -31,7 +31,7 @@ std::string significant(double value, int digits = 3);
 // y over first, first + 1, ...
 Curve numbered(const std::string& title, Numbers y, double first = 0,
                Curve::Style style = Curve::Style::line);
-// Adds at x the mean of the values and their standard deviation.
+// Adds at x the mean of the values and their standard deviation; nothing where there are none.
 void add_mean(Curve& curve, double x, const Numbers& values);
 
 // One item's part of the report.

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 
 #include "engine/names.h"
@@ -12,6 +11,7 @@
 #include "minbert/files.h"
 #include "minbert/metrics.h"
 #include "report/claims.h"
+#include "report/environment.h"
 #include "report/html.h"
 #include "report/item_report.h"
 #include "report/paper.h"
@@ -21,13 +21,6 @@ namespace minbert {
 namespace {
 
 const std::string columns_line = "item,what,where,of,value";
-
-std::string today() {
-  const std::time_t seconds = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&seconds));
-  return text;
-}
 
 // The shortest text that is read as the same number: ties between scores stay ties.
 std::string exact(double value) {
@@ -197,9 +190,9 @@ StudyReport report_of(const std::string& file, const Block& block) {
 
 }  // namespace
 
-std::string measured_text(const Json& report, const Json& study, const std::vector<MeasuredItem>& items) {
-  const Paper paper(study["document"].string());
-  Json head = study, about = Json::object();
+std::string measured_text(const Paper& paper, const Json& report, const Json& study,
+                          const std::vector<MeasuredItem>& items) {
+  Json head = Json(study).set("document", paper.name), about = Json::object();
   std::string rows;
   for (const MeasuredItem& item : items) {
     const std::vector<Claim> claims = claims_of(paper.item(item.name), study["model"].string());
@@ -212,7 +205,7 @@ std::string measured_text(const Json& report, const Json& study, const std::vect
             intervals_of(item.name, kept.intervals);
   }
   for (const char* key : {"command", "grid", "environment"}) head.set(key, report[key]);
-  head.set("generated", report["document"]["generated"]).set("date", today()).set("items", about);
+  head.set("generated", report["document"]["generated"]).set("date", date().substr(0, 10)).set("items", about);
   return formatted("# {}\n{}\n{}", head.dump(-1), columns_line, rows);
 }
 

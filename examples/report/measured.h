@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "report/paper.h"
 #include "report/report.h"
 #include "report/verdict.h"
 
@@ -26,9 +27,9 @@ struct MeasuredItem {
 };
 
 // The text of such a file. report: the study's, in the form of report.h. study: what the report lacks to be judged
-// again: document (the name of its file), on (model and data, for readers), model (the
-// document's), differences, judges.
-std::string measured_text(const Json& report, const Json& study, const std::vector<MeasuredItem>& items);
+// again: on (model and data, for readers), model (the document's), differences, judges.
+std::string measured_text(const Paper& paper, const Json& report, const Json& study,
+                          const std::vector<MeasuredItem>& items);
 
 // The studies of FOLDER/*.csv, their claims judged anew; StudyReport::folder is the file. Errors name file and line.
 std::vector<StudyReport> measured_reports(const std::string& folder);

@@ -42,7 +42,7 @@ struct PaperItem {
   Names commands;
   Names shows;                                      // tags of equations beside what the program shows
   LongTable printed;                                // the document's numbers
-  Json::Array claims;                               // see papers/document.cpp
+  Json::Array claims;                               // see report/claims.h
 
   // An equation or an algorithm: its tag stands inside of the code that computes it.
   bool is_formula() const { return tag.starts_with("eq.") || tag.starts_with("alg."); }

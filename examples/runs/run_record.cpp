@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <ctime>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -28,13 +27,6 @@ Json typed(const std::string& text) {
   double number = 0;
   if (std::from_chars(text.data(), end, number).ptr == end && !text.empty()) return number;
   if (text == "yes" || text == "no") return text == "yes";
-  return text;
-}
-
-std::string date() {
-  const std::time_t seconds = std::time(nullptr);
-  char text[32] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
   return text;
 }
 

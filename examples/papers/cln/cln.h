@@ -41,7 +41,18 @@ struct ClnRuns {
   Run training(const std::string& norm, int seed) const { return training(of_norm(norm), seed); }
   Json result(const std::string& norm, int seed) const { return document.result(training(norm, seed)); }
   std::vector<Run> all() const;
+  // A curve of means over the seeds: of one seed it has no deviation.
+  Curve over_seeds(Curve curve) const {
+    if (o.seeds < 2) curve.deviation.clear();
+    return curve;
+  }
 };
+
+// The mean over the tasks of their dev_scores; none where one is undefined, or every input gets the same answer.
+std::optional<double> mean_of_tasks(const std::vector<Task>& tasks, const std::function<Json(const Task&)>& scores,
+                                    DevRows rows);
+// How much higher a task's loss is where its next batches begin (kept: see runs.cpp); none: undefined
+std::optional<double> rise_of(const Json& kept);
 
 // The scores of a trained model with λγ_t and λβ_t in place of γ_t and β_t, with another task's, and with none of one
 // norm's, on at most 1,000 rows of each dev set [CLN switch]: [{what: "λ", "another task's" or "without", at: λ, or

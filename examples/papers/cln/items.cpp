@@ -95,8 +95,7 @@ void gains_item(const ClnRuns& runs, ItemReport& report) {
       for (int64_t site = 0; site < sites; ++site)
         add_mean(curve, double(site),
                  table.values({{"task", task.name}, {"what", what}, {"site", std::to_string(site)}}));
-      if (runs.o.seeds < 2) curve.deviation.clear();
-      all.curves.push_back(curve);
+      all.curves.push_back(runs.over_seeds(curve));
     }
     return all;
   };
@@ -127,9 +126,8 @@ void epochs_item(const ClnRuns& runs, ItemReport& report) {
       }
     }
     for (size_t e = 0; e < by_epoch.size(); ++e)
-      if (!by_epoch[e].empty()) add_mean(mean, double(e + 1), by_epoch[e]);
-    if (runs.o.seeds < 2) mean.deviation.clear();
-    return mean;
+      add_mean(mean, double(e + 1), by_epoch[e]);
+    return runs.over_seeds(mean);
   };
   Figure figure{.title = "", .columns = 2};
   for (const Task& task : runs.tasks()) {
@@ -154,7 +152,7 @@ void epochs_item(const ClnRuns& runs, ItemReport& report) {
 void forgetting_item(const ClnRuns& runs, ItemReport& report) {
   report.when("one epoch", runs.o.epochs < 2);
   if (runs.o.epochs < 2) return;
-  LongTable table({"task", "norm", "when", "seed", "loss"});
+  LongTable table({"task", "norm", "when", "seed", "loss"}), rises({"task", "norm", "seed", "rise"});
   report.table("Training loss: at the end of a task's own batches, and where its next ones begin", "",
                cln_norms, runs.tasks(), [&](const std::string& norm, const Task& task) {
                  Numbers before, after;
@@ -162,20 +160,13 @@ void forgetting_item(const ClnRuns& runs, ItemReport& report) {
                    const Json kept = runs.result(norm, seed)[task.name]["kept"];
                    table(task.name, norm, "before", seed) = kept["before"].number_if();
                    table(task.name, norm, "after", seed) = kept["after"].number_if();
+                   rises(task.name, norm, seed) = rise_of(kept);
                    before.push_back(kept["before"].number_if().value_or(NAN));
                    after.push_back(kept["after"].number_if().value_or(NAN));
                  }
                  return formatted("{} → {}", mean_text(before, 3), mean_text(after, 3));
                });
   report.csv(table);
-  LongTable rises({"task", "norm", "seed", "rise"});
-  for (const LongTable::Row& row : table.rows()) {
-    if (row.keys[2] != "before") continue;
-    const Numbers after = table.values({{"task", row.keys[0]}, {"norm", row.keys[1]}, {"when", "after"},
-                                        {"seed", row.keys[3]}});
-    rises.add({row.keys[0], row.keys[1], row.keys[3]},
-              row.value && !after.empty() ? std::optional(after[0] - *row.value) : std::nullopt);
-  }
   report.judge_by(rises, {1, 3, "of loss"});
 }
 

@@ -57,20 +57,11 @@ class Rates {
       for (const Setting& setting : settings) all.push_back(run(setting, seed));
     return all;
   }
-  Numbers scores(const Setting& setting, const Task& task, int seed, DevRows rows) const {
-    const Json of_task = runs_.document.result(run(setting, seed))[task.name]["dev"];
-    const auto score = sound_dev_score(of_task, first_dev_sets({task})[0], rows);
-    return score ? Numbers{*score} : Numbers{};
+  Json dev(const Setting& setting, const Task& task, int seed) const {
+    return runs_.document.result(run(setting, seed))[task.name]["dev"];
   }
-  // none: a task's score is undefined, or every input gets the same answer
   std::optional<double> mean(const Setting& setting, int seed, DevRows rows) const {
-    double sum = 0;
-    for (const Task& task : runs_.tasks()) {
-      const Numbers score = scores(setting, task, seed, rows);
-      if (score.empty()) return {};
-      sum += score[0] / double(runs_.tasks().size());
-    }
-    return sum;
+    return mean_of_tasks(runs_.tasks(), [&](const Task& task) { return dev(setting, task, seed); }, rows);
   }
 
   // Runs of one seed choose a factor other than 1, by the mean of the tasks on the first half of the dev rows.
@@ -102,10 +93,9 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
   LongTable table({"setting", "task", "seed", "score"});
   for (const Setting& setting : settings)
     for (const Task& task : runs.tasks())
-      for (const int seed : runs.document.seeds()) {
-        const Numbers score = rates.scores(setting, task, seed, DevRows::second_half);
-        table(setting.name, task.name, seed) = score.empty() ? std::nullopt : std::optional(score[0]);
-      }
+      for (const int seed : runs.document.seeds())
+        table(setting.name, task.name, seed) =
+            sound_dev_score(rates.dev(setting, task, seed), first_dev_sets({task})[0], DevRows::second_half);
   report.csv(table);
   report.judge_by(table, {100, 2, "%"});
   report.caption(formatted("the chosen factor is {}", float_text(rates.chosen())));
@@ -135,7 +125,7 @@ void show_rises(const Rates& rates, ItemReport& report, const std::vector<Settin
                  Numbers rises;
                  for (const int seed : runs.document.seeds()) {
                    const Json kept = runs.document.result(rates.run(setting, seed))[task.name]["kept"];
-                   rises.push_back(kept["after"].number_if().value_or(NAN) - kept["before"].number_if().value_or(NAN));
+                   rises.push_back(rise_of(kept).value_or(NAN));
                  }
                  return mean_text(rises, 3);
                });

@@ -10,15 +10,11 @@
 namespace minbert {
 namespace {
 
-RunResult finished(const RunResult& result) {
-  if (result.interrupted) throw Interrupted();
-  return result;
-}
-
 // Trains in the folder, and adds the dev scores of each task to the result.
 void train_and_score(const TrainOptions& t, const std::string& folder, Json& result) {
   const Experiment experiment(t);
-  const RunResult trained = finished(train(experiment, t, folder));
+  const RunResult trained = train(experiment, t, folder);
+  if (trained.interrupted) throw Interrupted();
   for (size_t i = 0; i < experiment.data().size(); ++i) {
     const TaskData& data = experiment.data()[i];
     result.set(data.task.name, Json::object({{"dev", dev_scores(data.task, data.dev, trained.predictions[i])}}));
@@ -42,11 +38,11 @@ Json texts_first(TrainOptions t, const std::vector<Task>& tasks, const std::stri
   PretrainOptions p;
   std::string texts;
   int64_t count = 0;
+  const Tokenizer tokenizer = Tokenizer::from_folder(model_folder(t.model));
+  const DatasetOptions options{.max_length = t.max_length, .limit = t.limit, .keep_texts = true,
+                               .skip_bad_rows = t.skip_bad_rows};
   for (const Task& task : tasks) {
-    const Tokenizer tokenizer = Tokenizer::from_folder(model_folder(t.model));
-    std::ostringstream said_before;
-    const DatasetOptions options{.max_length = t.max_length, .limit = t.limit, .keep_texts = true,
-                                 .skip_bad_rows = t.skip_bad_rows};
+    std::ostringstream said_before;                 // of rows that are skipped
     const Dataset data = read_set(t.data, task, Split::train, 0, tokenizer, options, said_before);
     for (const Example& example : data.examples)
       for (const std::string& text : example.texts) texts += text + "\n\n", ++count;

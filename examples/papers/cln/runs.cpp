@@ -105,6 +105,22 @@ Run ClnRuns::training(const ClnTraining& training, int seed) const {
   return run;
 }
 
+std::optional<double> mean_of_tasks(const std::vector<Task>& tasks, const std::function<Json(const Task&)>& scores,
+                                    DevRows rows) {
+  double sum = 0;
+  for (const Task& task : tasks) {
+    const auto score = sound_dev_score(scores(task), first_dev_sets({task})[0], rows);
+    if (!score) return {};
+    sum += *score / double(tasks.size());
+  }
+  return sum;
+}
+
+std::optional<double> rise_of(const Json& kept) {
+  const auto before = kept["before"].number_if(), after = kept["after"].number_if();
+  return before && after ? std::optional(*after - *before) : std::nullopt;
+}
+
 std::vector<Run> ClnRuns::all() const {
   std::vector<Run> runs;
   for (const int seed : document.seeds())

@@ -48,15 +48,8 @@ Dataset evenly(const Dataset& all, size_t most) {
   return some;
 }
 
-// The mean over the tasks of a switched model's scores; none where one is undefined.
-std::optional<double> mean_of_tasks(const ClnRuns& runs, const Json& switched, DevRows rows) {
-  double sum = 0;
-  for (const DevSet& set : first_dev_sets(runs.tasks())) {
-    const auto score = sound_dev_score(switched[set.task.name], set, rows);
-    if (!score) return {};
-    sum += *score / double(runs.tasks().size());
-  }
-  return sum;
+std::optional<double> mean_of(const ClnRuns& runs, const Json& switched, DevRows rows) {
+  return mean_of_tasks(runs.tasks(), [&](const Task& task) { return switched[task.name]; }, rows);
 }
 
 // The λ whose mean is the largest on the first half of the dev rows.
@@ -65,7 +58,7 @@ Json chosen(const ClnRuns& runs, const Json& all) {
   double most = -INFINITY;
   for (const Json& one : all.items()) {
     if (one["what"].string() != "λ") continue;
-    const double mean = mean_of_tasks(runs, one, DevRows::first_half).value_or(-INFINITY);
+    const double mean = mean_of(runs, one, DevRows::first_half).value_or(-INFINITY);
     if (mean > most) most = mean, best = one;
   }
   return best;
@@ -114,20 +107,15 @@ LongTable judged_values(const ClnRuns& runs) {
   return judged;
 }
 
-Curve with_deviation(const ClnRuns& runs, Curve curve) {
-  if (runs.o.seeds < 2) curve.deviation.clear();
-  return curve;
-}
-
 // The task's scores by λ
 Panel panel_of(const ClnRuns& runs, const Task& task) {
   Panel panel{.title = task.title, .x_label = "λ", .y_label = "dev score, x 100"};
   Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
   for (size_t i = 0; i < lambdas.size(); ++i) {
-    if (const Numbers all = scores_at(runs, task, {"λ", "", lambdas[i]}); !all.empty()) add_mean(curve, double(i), all);
+    add_mean(curve, double(i), scores_at(runs, task, {"λ", "", lambdas[i]}));
     panel.x_names.push_back(float_text(lambdas[i]));
   }
-  panel.curves = {with_deviation(runs, curve)};
+  panel.curves = {runs.over_seeds(curve)};
   return panel;
 }
 
@@ -141,9 +129,8 @@ Panel panel_of_norms(const ClnRuns& runs) {
   for (const Task& task : runs.tasks()) {
     Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
     for (int64_t norm = 0; norm < norms; ++norm)
-      if (const Numbers all = scores_at(runs, task, {"without", "", double(norm)}); !all.empty())
-        add_mean(curve, double(norm), all);
-    panel.curves.push_back(with_deviation(runs, curve));
+      add_mean(curve, double(norm), scores_at(runs, task, {"without", "", double(norm)}));
+    panel.curves.push_back(runs.over_seeds(curve));
   }
   return panel;
 }
@@ -156,7 +143,7 @@ void show_chosen(const ClnRuns& runs, ItemReport& report) {
                  const Json all = runs.result(cln_norms[1], seed)["switch"], best = chosen(runs, all);
                  if (!best.is_object()) return std::string("undefined");
                  if (column == "chosen λ") return float_text(best["at"].number());
-                 return text(mean_of_tasks(runs, column == "with it" ? best : with_lambda(all, 1),
+                 return text(mean_of(runs, column == "with it" ? best : with_lambda(all, 1),
                                            DevRows::second_half));
                });
 }

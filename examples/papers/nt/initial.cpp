@@ -47,7 +47,7 @@ void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
   for (const std::string& norm : runs->o.norms) {
     Curve bars{.title = norm, .style = Curve::Style::bars};
     for (size_t w = 0; w < widths.size(); ++w)
-      if (const Numbers all = values(norm, widths[w]); !all.empty()) add_mean(bars, double(w), all);
+      add_mean(bars, double(w), values(norm, widths[w]));
     if (!several) bars.deviation.clear();
     panel.curves.push_back(std::move(bars));
   }
