@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
       {"", "--model data/models/minilm --data data --limit 0 --lr 5e-5 --out runs/course",
        "rate controls turns --jobs 2"},
       " rate, controls, turns and readings have many runs, and are computed only where they are named.",
-      [] { return Grids{{{"--limit", "0"}, {"--lr", "1e-5"}, {"--epochs", "10"}}, {{"--epochs", "2"}}}; },
+      [] {
+        return Grids{{{"--limit", "0"}, {"--lr", "1e-5"}, {"--epochs", "10"}}, {{"--epochs", "2"}, {"--record", "4"}}};
+      },
       [&](Document& document) { return cln_items(document, o); });
 }

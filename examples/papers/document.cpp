@@ -16,6 +16,7 @@
 #include "report/measured.h"
 #include "report/report.h"
 #include "report/source.h"
+#include "runs/recorder.h"
 #include "train/cli/command_line.h"
 #include "train/interrupt.h"
 #include "train/sources.h"
@@ -133,6 +134,7 @@ TrainOptions Document::on_data(TrainOptions o) const {
   o.data = options_.data;
   o.limit = options_.limit;
   o.skip_bad_rows = options_.skip_bad_rows;
+  o.record = options_.record;
   o.max_length = options_.max_length;
   return o;
 }
@@ -142,6 +144,7 @@ Run Document::run_of(const TrainOptions& o, const std::vector<Task>& tasks,
   Run run{name, settings_of(o), {}, double(o.epochs)};
   for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
   for (const Task& task : tasks) run.options.merge(inputs(task));
+  if (o.record > 0) run.options["record"] = std::to_string(o.record);
   run.scratch = {"state.safetensors", "model"};     // 4 times the model's size
   return run;
 }
@@ -152,7 +155,8 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
   run.options["halves"] = "of the dev rows";        // a result that lacks them is another run's
   run.work = [o](const std::string& folder) {
     const Experiment experiment(o);
-    const RunResult trained_run = train(experiment, o, folder);
+    Recorder recorder(folder, experiment.config(o).tasks);
+    const RunResult trained_run = train(experiment, o, folder, 0, false, &recorder);
     if (trained_run.interrupted) throw Interrupted();
     TrainedModel trained(folder);
     const TaskData& data = experiment.data()[0];

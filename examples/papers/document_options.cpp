@@ -35,6 +35,8 @@ void add_document_options(CommandLine& line, DocumentOptions& o) {
   line.section("Where");
   line.option("--out", o.out, "folder of the study: what is there already is not computed again",
               "DIR");
+  line.option("--record", o.record,
+              "every N-th step of a training measure every norm: sites.csv in its folder; 0: never", Range{0});
   line.option("--jobs", o.jobs, "runs side by side, with a thread each", Range{1, 1024});
   line.option("--only-run", o.only_run,
               "work on the run of this key alone: for the processes of --jobs", "KEY");

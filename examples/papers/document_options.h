@@ -21,6 +21,7 @@ struct DocumentOptions : MachineOptions {
   std::vector<std::string> items;                 // empty: all
   std::string tasks, metric;
   Grid grid = Grid::reduced;
+  int record = 0;                                 // RunOptions::record of its trainings (papers/recorded.h)
   int max_length = 128, limit = 500, seed = 11711, seeds = 6, epochs = 2, jobs = 1;
   // By --tasks; else tasks whose files are missing are left out
   bool tasks_given = false, skip_bad_rows = false;

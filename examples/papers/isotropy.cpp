@@ -14,6 +14,7 @@ using namespace minbert;
 int main(int argc, char** argv) {
   IsoBnOptions o;
   o.tasks = "mnli,qnli,rte,sst2,mrpc,cola,stsb";
+  o.record = 10;
   o.out = "runs/isotropy";
   DocumentProgram program("isotropy", "isobn", o, argc, argv);
   program.line.option("--cls-norm-at", o.cls_norm_at, "[CLS] after the pooler's tanh, or before");

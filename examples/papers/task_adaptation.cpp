@@ -11,6 +11,7 @@ using namespace minbert;
 int main(int argc, char** argv) {
   TaOptions o;
   o.tasks = "mrpc,rte,cola,sst2,mnli,qnli";
+  o.record = 10;
   o.out = "runs/task_adaptation";
   DocumentProgram program("task_adaptation", "task-adaptation", o, argc, argv);
   CommandLine& line = program.line;

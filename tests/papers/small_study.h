@@ -71,6 +71,20 @@ inline double value_in(const SmallWorld& world, const std::string& name,
   return 0;
 }
 
+// What the run whose folder begins so recorded of a site: the mean of the last quarter of its steps.
+inline double recorded_end(const SmallWorld& world, const std::string& run, const std::string& site,
+                           const std::string& what) {
+  std::vector<double> values;
+  for (const auto& folder : std::filesystem::directory_iterator(world.path("study/runs")))
+    if (folder.path().filename().string().starts_with(run))
+      for (const auto& row : csv(folder.path().string() + "/sites.csv"))
+        if (row[2] == site && row[3] == what) values.push_back(std::stod(row[4]));
+  REQUIRE(values.size() > 0);
+  double sum = 0, n = 0;
+  for (size_t i = values.size() * 3 / 4; i < values.size(); ++i) sum += values[i], ++n;
+  return sum / n;
+}
+
 inline size_t run_folders(const SmallWorld& world) {
   return size_t(std::distance(std::filesystem::directory_iterator(world.path("study/runs")), {}));
 }

@@ -98,6 +98,33 @@ TEST_CASE("conditional_layer_norm: both norms under the same seeds, what they sc
   CHECK(!std::filesystem::exists(one.out + "/forgetting.csv"));
 }
 
+TEST_CASE("conditional_layer_norm: the gains are recorded while the tasks take turns") {
+  const SmallWorld world;
+  const Quiet quiet;
+  ClnOptions o = small_cln(world);
+  o.record = 2;
+  o.items = {"learning"};
+  REQUIRE(run_items(o) == 0);
+  // Three norms: the lower half is the embeddings', the upper the layer's output.
+  const std::string run = "conditional-layer-seed11712";
+  CHECK(value_in(world, "learning", {"sts", "lower", "end", "11712"}) ==
+        doctest::Approx(recorded_end(world, run, "bert.embeddings.LayerNorm", "|γ_t| of sts")).epsilon(1e-5));
+  const double upper = value_in(world, "learning", {"sts", "upper", "end", "11712"});
+  CHECK(upper == doctest::Approx(recorded_end(world, run, "bert.encoder.layer.0.output.LayerNorm", "|γ_t| of sts"))
+                     .epsilon(1e-5));
+  CHECK(upper > 0);
+  CHECK(value_in(world, "learning", {"sts", "upper", "start", "11712"}) == 0);
+
+  // Runs that were not recorded are others.
+  const size_t folders = run_folders(world);
+  o.record = 0;
+  REQUIRE(run_items(o) == 0);
+  CHECK(run_folders(world) == 2 * folders);
+  const Json item = item_of(Json::load(world.path("study/report.json")), "learning");
+  CHECK(contains(item["caption"].string(), "--record 0: nothing was recorded"));
+  CHECK(item["claims"].items()[0]["verdict"].string() == "not run");
+}
+
 TEST_CASE("conditional_layer_norm: the switch scales, moves and removes γ_t and β_t, and leaves the model as it was") {
   SmallWorld world;
   TrainOptions o = world.options();

@@ -21,6 +21,7 @@ namespace {
 IsoBnOptions small_options(const SmallWorld& world) {
   IsoBnOptions o = small_study<IsoBnOptions>(world, "sst2");
   o.lr = {1e-3, 1e-2};
+  o.record = 2;
   return o;
 }
 
@@ -83,6 +84,12 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(value_in(world, "fig1", {"sst2", "3"}) ==
         doctest::Approx(std::sqrt(Sigma[3 * H + 3])).epsilon(1e-5));
   CHECK(value_in(world, "tab2", {"sst2", "none", "2"}) == doctest::Approx(ev[1]).epsilon(1e-5));
+
+  // What was recorded of the runs at the middle rate, before the norm reads [CLS]
+  CHECK(rows_of(world, "learning") == 2 * 3 * 2 * 2);   // EV_1 and EV_3, norms, start and end, seeds
+  CHECK(value_in(world, "learning", {"sst2", "EV_3", "iso-bn", "end", "11712"}) ==
+        doctest::Approx(recorded_end(world, formatted("tab1-sst2-iso-bn-lr{}-b{}-beta0.5-seed11712", o.lr[1],
+                                                      o.batch[0]), "[CLS]", "EV_3")).epsilon(1e-5));
 
   // eq.5 leaves each dimension a deviation of 1/γ.
   Vector left;

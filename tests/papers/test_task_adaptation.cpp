@@ -25,6 +25,7 @@ TaOptions small_options(const SmallWorld& world) {
   o.perplexity = 5;
   o.iterations = 100;
   o.head_epochs = 2;
+  o.record = 2;
   return o;
 }
 
@@ -81,6 +82,9 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   CHECK(rows_of(world, "fig3") == 2 * H);                   // a regression has no Fisher score
   CHECK(rows_of(world, "tab1") == 2 * 6 * 2);               // SST-2 and STS-B, methods, seeds
   CHECK(rows_of(world, "tab2") == 6 * 2);                   // QNLI
+  CHECK(rows_of(world, "learning") == 2 * 6 * 2 * 2);       // as tab1, start and end
+  CHECK(value_in(world, "learning", {"stsb", "l2", "end", "11711"}) ==
+        doctest::Approx(recorded_end(world, "stsb-l2-seed11711", "[CLS]", "small 1-h²")).epsilon(1e-5));
   CHECK(rows_of(world, "sec5.2") == 2 * 2 * (1 + 2 * 2));   // none once, z and min-max for each eps
 
   // A claim is judged over both seeds, though the best epochs of its two methods need not be the same.

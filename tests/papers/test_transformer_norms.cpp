@@ -334,6 +334,27 @@ TEST_CASE("transformer_norms: both placements are trained alike and judged by th
   CHECK(table["rows"].items()[1]["cells"].items()[1]["ours"].string().starts_with(fixed(sum / 2, 3) + " ("));
 }
 
+TEST_CASE("transformer_norms: gradients are recorded while networks learn") {
+  const SmallWorld world;
+  const Quiet quiet;
+  NtOptions o = small_nt(world);
+  o.record = 2;
+  o.items = {"learning"};
+  REQUIRE(run_items(o) == 0);
+  CHECK(rows_of(world, "learning") == 3 * 2 * 2 * 2);        // depths, placements, start and end, seeds
+  // At the first step of a network of two layers
+  const auto first = [&](const std::string& site) {
+    for (const auto& folder : std::filesystem::directory_iterator(world.path("study/runs")))
+      if (folder.path().filename().string().starts_with("training-2x4-layer-pre-lr0.1-seed11712"))
+        for (const auto& row : csv(folder.path().string() + "/sites.csv"))
+          if (row[2] == "bert.encoder.layer." + site && row[3] == "|dL/dx|") return std::stod(row[4]);
+    return 0.0;
+  };
+  CHECK(value_in(world, "learning", {"2", "pre", "start", "11712"}) ==
+        doctest::Approx(std::abs(std::log10(first("0.attention.output.LayerNorm") / first("1.output.LayerNorm"))))
+            .epsilon(1e-4));
+}
+
 TEST_CASE("transformer_norms: the mean of the sentence in [CLS]'s place, and a vocabulary that is given") {
   const SmallWorld world;
   const Quiet quiet;

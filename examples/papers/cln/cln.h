@@ -59,9 +59,10 @@ std::optional<double> rise_of(const Json& kept);
 // which norm, TASK: dev_scores}]. The model's values are afterwards as before.
 Json switched(TrainedModel& trained, const std::vector<TaskData>& data);
 
-// All of the document's items: train test gains epochs forgetting, and those below
+// All of the document's items: train test gains epochs forgetting, and those below; learning is of the same trainings
 std::vector<Item> cln_items(Document& document, const ClnOptions& options);
 Item switch_item(const ClnRuns& runs);
+Item learning_item(const ClnRuns& runs);
 std::vector<Item> rate_items(const ClnRuns& runs);  // rate controls turns
 Item readings_item(const ClnRuns& runs);
 

@@ -176,6 +176,7 @@ ClnOptions::ClnOptions() {
   data = shipped("data/mini");
   tasks = "sst,quora,sts";
   out = "runs/conditional_layer_norm";
+  record = 20;
   seeds = 6, epochs = 4, limit = 0;         // as make demo: with fewer rows SST stays below word counts
 }
 
@@ -191,6 +192,7 @@ std::vector<Item> cln_items(Document& document, const ClnOptions& options) {
                     item("epochs", epochs_item),
                     item("forgetting", forgetting_item),
                     switch_item(runs),
+                    learning_item(runs),
                     readings_item(runs)},
                    rate_items(runs)});
 }

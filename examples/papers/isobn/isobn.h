@@ -39,7 +39,7 @@ std::vector<Task> studied_tasks(const Document& document, const IsoBnOptions& op
 // of studied_tasks. They follow from its mean and covariance, which one pass gives; alg1's statistics
 // move with the batches of this pass. (examples/papers/isobn/cls.cpp)
 std::vector<Item> isobn_cls_items(Document& document, const IsoBnOptions& options);
-// sec3.3 and tab1: fine-tuning. (examples/papers/isobn/tuning.cpp)
+// sec3.3, tab1 and learning: fine-tuning. (examples/papers/isobn/tuning.cpp)
 std::vector<Item> isobn_tuning_items(Document& document, const IsoBnOptions& options);
 
 }  // namespace minbert

@@ -4,6 +4,7 @@
 
 #include "engine/text.h"
 #include "papers/isobn/isobn.h"
+#include "papers/recorded.h"
 
 namespace minbert {
 namespace {
@@ -71,6 +72,10 @@ struct Tuning {
     return RunGrid(run, tasks, settings, document.seeds());
   }
   auto grid() const { return grid(document.tasks(), all_settings()); }
+  // One of tab1's settings of each norm
+  Setting recorded(const std::string& norm) const {
+    return {norm, o.lr[o.lr.size() / 2], o.batch[0], norm == "iso-bn" ? o.beta[0] : 0};
+  }
 
   ItemReport::Cell scores(const Setting& s, const DevSet& set, DevRows rows = DevRows::all) const {
     std::vector<Run> runs;
@@ -233,6 +238,22 @@ void tab1(const Tuning& t, ItemReport& report) {
   report.differs(warm_up_text);
 }
 
+// How isotropic [CLS] is while it is fine-tuned, and at the end [IsoBN learning]
+void learning(const Tuning& t, ItemReport& report) {
+  if (!was_recorded(t.document, report)) return;
+  std::vector<RecordedRow> rows;
+  for (const Task& task : t.document.tasks())
+    for (const char* what : {"EV_1", "EV_3"}) rows.push_back({{task.name, what}, task.title + " " + what});
+  const auto series = [&](const RecordedRow& row, const std::string& norm, int seed) {
+    const Task& task = *std::ranges::find(t.document.tasks(), row.keys[0], &Task::name);
+    return recorded(t.document, t.grid().run(task, t.recorded(norm), seed), "[CLS]", row.keys[1]);
+  };
+  show_recorded(t.document, report, {.columns = {"task", "what"}, .of = "norm", .y_label = "EV_k of h in the batch",
+                                     .text = "The share of h's variance along its first direction and along its "
+                                             "first three, before the norm, while the model is fine-tuned",
+                                     .methods = cls_norm_names, .series = series}, rows);
+}
+
 }  // namespace
 
 std::vector<Item> isobn_tuning_items(Document& document, const IsoBnOptions& options) {
@@ -243,7 +264,9 @@ std::vector<Item> isobn_tuning_items(Document& document, const IsoBnOptions& opt
                 both(yardstick_runs(document, tasks), t.grid(tasks, t.strengths()))),
            std::bind_front(sec33, t)},
           {"tab1", both(yardstick_runs(document, document.tasks()), t.grid()),
-           std::bind_front(tab1, t)}};
+           std::bind_front(tab1, t)},
+          {"learning", t.grid(document.tasks(), {t.recorded("none"), t.recorded("batch"), t.recorded("iso-bn")}),
+           std::bind_front(learning, t)}};
 }
 
 }  // namespace minbert

@@ -15,6 +15,7 @@ NtOptions::NtOptions() {
   limit = 0;
   seeds = 6;
   epochs = 12;
+  record = 10;
 }
 
 const Grids nt_grids = {{{"--widths", "64,128,256"}, {"--epochs", "20"}, {"--seeds", "6"}},

@@ -59,7 +59,10 @@ Run NtRuns::training(const NtSetup& s) const {
   Run r = run("training", s, o.epochs * cost_of(s));
   r.options["lr"] = formatted("{}", s.lr);
   r.options["epochs"] = std::to_string(o.epochs);
-  r.work = [this, s](const std::string&) { return train_nt(o, data(), s, 0); };
+  const NtSetup shown = recorded_setup(s.layers, s.placement, s.seed);
+  const bool records = o.record > 0 && s.label() == shown.label() && s.uniform == shown.uniform && s.read == shown.read;
+  if (records) r.options["record"] = std::to_string(o.record);
+  r.work = [this, s, records](const std::string& folder) { return train_nt(o, data(), s, 0, records ? folder : ""); };
   return r;
 }
 
@@ -133,10 +136,16 @@ NtSetup NtRuns::curve_setup(const std::string& norm, int seed) const {
       .layers = int(o.layers[0]), .width = int(o.widths[2]), .norm = norm, .seed = seed, .lr = 0.1};
 }
 
+NtSetup NtRuns::recorded_setup(int layers, Placement placement, int seed) const {
+  return {.layers = layers, .width = int(o.widths[0]), .norm = "layer", .placement = placement, .seed = seed,
+          .lr = 0.1};
+}
+
 std::vector<Item> nt_items(Document& document, const NtOptions& options) {
   const auto runs = std::make_shared<const NtRuns>(document, options);
   std::vector<Item> items =
-      together({{nt_gradient_item(runs), nt_placement_item(runs), nt_initialisation_item(runs)},
+      together({{nt_gradient_item(runs), nt_placement_item(runs), nt_learning_item(runs),
+                 nt_initialisation_item(runs)},
                 nt_table_items(runs), nt_first_gradient_items(runs), nt_curve_items(runs)});
   for (Item& item : items) {  // all of them read the sentences
     item.before = [runs] {

@@ -5,6 +5,7 @@
 #include "minbert/metrics.h"
 #include "minbert/optimizer.h"
 #include "papers/nt/transformer_norms.h"
+#include "runs/recorder.h"
 #include "train/batches.h"
 #include "train/interrupt.h"
 
@@ -41,9 +42,11 @@ std::pair<double, double> on_dev(NtModel& model, const NtData& data) {
 // A network that learns, and what is measured on the way [NT training].
 class Training {
  public:
-  Training(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every)
+  Training(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every,
+           const std::string& record_in)
       : o_(o), data_(data), setup_(setup), measure_every_(measure_every), model_(new_network(o, data, setup)),
         optimizer_(model_.parameters, {.kind = OptimizerKind::sgd}) {
+    if (!record_in.empty()) recorder_.emplace(record_in, Names());
     const std::vector<TaskBatch> first_epoch = batches_of(o, data, setup.seed, 0);
     MB_CHECK(first_epoch.size() > 1,
              "--batch {}: the {} training sentences are one batch, whose loss has no standard error; "
@@ -99,12 +102,15 @@ class Training {
       loss_changes_.push_back(change.loss);
       gradient_changes_.push_back(change.gradient);
     }
+    const bool records = recorder_ && step_ % o_.record == 0;
+    if (records) recorder_->before_step(step_, "", model_.network, model_.parameters);
     const Tensor loss = cross_entropy(model_.network.forward(labeled(data_.train, examples).batch),
                                       classes_of(data_.train, examples));
     const double value = double(loss.item());
     finite_ = std::isfinite(value);
     if (!finite_) return value;
     backward(loss);
+    if (records) recorder_->after_backward();
     optimizer_.step(setup_.lr);                                     // [NT training]
     ++step_;
     return value;
@@ -116,6 +122,7 @@ class Training {
   int measure_every_;
   NtModel model_;
   Optimizer optimizer_;
+  std::optional<Recorder> recorder_;
   Batch fixed_batch_;                               // of fig5 and fig6
   Indices fixed_classes_;
   // What the last epoch is compared with: the first epoch's first batches, since its mean is of all
@@ -129,8 +136,9 @@ class Training {
 
 }  // namespace
 
-Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every) {
-  return Training(o, data, setup, measure_every).result();
+Json train_nt(const NtOptions& o, const NtData& data, const NtSetup& setup, int measure_every,
+              const std::string& record_in) {
+  return Training(o, data, setup, measure_every, record_in).result();
 }
 
 // [NT fig.2] [NT fig.3]

@@ -154,9 +154,10 @@ LossChange loss_change(NtModel& model, const Batch& batch, const Indices& classe
 // Trains with plain SGD until the epochs are over or a loss is not finite. The result: entropy;
 // epochs, of each {mean, deviation, batches, dev_loss, dev_accuracy}; left_finite, the epoch, or
 // null; with measure_every also steps, loss and gradient, the points of fig5 and fig6 on the first
-// batch. Throws Interrupted; such a run of minutes begins anew.
+// batch. Throws Interrupted; such a run of minutes begins anew. record_in: a folder for sites.csv
+// (runs/recorder.h); "": nothing is recorded
 Json train_nt(const NtOptions& options, const NtData& data, const NtSetup& setup,
-              int measure_every);
+              int measure_every, const std::string& record_in = "");
 // ‖∇L(W)‖ of the new network, the mean over the first batches [NT fig.2] [NT fig.3].
 double first_gradient(const NtOptions& options, const NtData& data, const NtSetup& setup);
 
@@ -201,7 +202,7 @@ class NtRuns {
   const NtData& data() const;                       // read once; what is left out is said
 
   Run vocabulary() const;               // of the training sentences; before all others, if none is given
-  Run training(const NtSetup& setup) const;
+  Run training(const NtSetup& setup) const;         // recorded, where learning shows it
   Run landscape_training(const NtSetup& setup) const;           // with the points of fig5, fig6
   Run first_gradient(NtSetup setup) const;
   Run gradient_walk(const NtSetup& setup) const;
@@ -212,6 +213,8 @@ class NtRuns {
   void differs(ItemReport& report) const;
   // The setup of fig4, fig5 and fig6: 1 layer, wide, a rate at which the slides' all converge
   NtSetup curve_setup(const std::string& norm, int seed) const;
+  // What learning shows: LayerNorm, narrow, at the same rate
+  NtSetup recorded_setup(int layers, Placement placement, int seed) const;
 
  private:
   Run run(const std::string& kind, const NtSetup& setup, double cost) const;
@@ -223,6 +226,7 @@ using SharedNtRuns = std::shared_ptr<const NtRuns>;
 Item nt_modules_item(const SharedNtRuns& runs);                      // fig1
 Item nt_gradient_item(const SharedNtRuns& runs);                     // gradient
 Item nt_placement_item(const SharedNtRuns& runs);                    // placement
+Item nt_learning_item(const SharedNtRuns& runs);                     // learning
 std::vector<Item> nt_table_items(const SharedNtRuns& runs);          // tab1 ... tab6
 std::vector<Item> nt_first_gradient_items(const SharedNtRuns& runs); // fig2 fig3
 Item nt_initialisation_item(const SharedNtRuns& runs);               // init

@@ -64,7 +64,7 @@ Statistics deviation_statistics(const Numbers& score, const Numbers& sigma);
 std::vector<Item> ta_cls_items(const TaRuns& ta);
 // fig.4: where a step changes, drawn from the tape (tape.cpp)
 Item ta_tape_item(const TaRuns& ta);
-// tab.1, tab.2, sec.5.2 (tuning.cpp)
+// tab.1, tab.2, sec.5.2, learning (tuning.cpp)
 std::vector<Item> ta_tuning_items(const TaRuns& ta);
 
 // All of them

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/text.h"
+#include "papers/recorded.h"
 #include "papers/ta/task_adaptation.h"
 
 namespace minbert {
@@ -135,6 +136,26 @@ void eps_curves(const TaRuns& ta, ItemReport& report) {
   report.caption("the methods stand " + ta.where_text());
 }
 
+// How much of h is saturated while the model is fine-tuned, and at the end [TA learning]
+void learning(const TaRuns& ta, ItemReport& report) {
+  if (!was_recorded(ta.document, report)) return;
+  Names methods;
+  for (const TaMethod& method : ta_methods) methods.push_back(method.title);
+  std::vector<RecordedRow> rows;
+  for (const Task& task : ta.tasks(false)) rows.push_back({{task.name}, task.title});
+  const auto series = [&](const RecordedRow& row, const std::string& method, int seed) {
+    const std::vector<Task> tasks = ta.tasks(false);
+    return recorded(ta.document, ta.fine_tuning(*std::ranges::find(tasks, row.keys[0], &Task::name),
+                                                ta_methods[index_of(method, methods, "method")], seed),
+                    "[CLS]", "small 1-h²");
+  };
+  show_recorded(ta.document, report, {.columns = {"task"}, .of = "method", .y_label = "share of h with 1-h² < .1",
+                                      .text = "The share of the numbers of h, after the pooler's tanh, where its slope "
+                                              "1-h² is below .1, while the model is fine-tuned",
+                                      .methods = methods, .series = series}, rows);
+  report.caption("the methods stand " + ta.where_text());
+}
+
 }  // namespace
 
 std::vector<Item> ta_tuning_items(const TaRuns& ta) {
@@ -145,7 +166,8 @@ std::vector<Item> ta_tuning_items(const TaRuns& ta) {
   return {item(false, "tab1"),
           item(true, "tab2"),
           {"sec5.2", both(yardstick_runs(ta.document, ta.tasks(false)), both(none_grid(ta), eps_grid(ta))),
-           std::bind_front(eps_curves, ta)}};
+           std::bind_front(eps_curves, ta)},
+          {"learning", table_grid(ta, false), std::bind_front(learning, ta)}};
 }
 
 }  // namespace minbert
