@@ -12,6 +12,7 @@
 #include "inside/look.h"
 #include "minbert/files.h"
 #include "runs/predicted.h"
+#include "runs/recorder.h"
 #include "runs/run_record.h"
 #include "train/cli/command_line.h"
 
@@ -57,6 +58,7 @@ int main(int argc, char** argv) {
         options.task = options.label = "";
       }
       models.push_back(look_inside(trained, folder, options));
+      models.back().set("recorded", recorded_json(one_run(folder)));
       o.task = models[0]["task"].string();         // the only one of a model with a --label
       if (models.back()["cut"].boolean())
         std::cerr << folder << ": the text is cut to " << models.back()["pieces"].items().size()

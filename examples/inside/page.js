@@ -32,9 +32,10 @@ const normName = module => short(module).replace('attention.output.LayerNorm', '
 // ---- state ---------------------------------------------------------------------------------------------------------
 
 const state = { view: 'words', token: 1, layer: 1, head: 1, other: 1, measure: 'weights', quantity: 'start', norm: 1,
-                rows: 'variance-before', gain: 'weight', dimension: 1, scale: 'gradient', node: 1 };
+                rows: 'variance-before', gain: 'weight', dimension: 1, scale: 'gradient', node: 1, recorded: '0', step: 1 };
 const limits = { token: T, other: T, layer: Math.max(...models.map(m => m.layers)), norm: 999, dimension: 99999,
-                 head: Math.max(...models.map(m => m.heads)), node: Math.max(...models.map(m => m.tape.length)) };
+                 head: Math.max(...models.map(m => m.heads)), node: Math.max(...models.map(m => m.tape.length)),
+                 step: first.recorded?.columns.length ?? 1 };
 let hand = startOf(first);                          // what Compute changes: the text, λ, ...
 
 const hashOf = () => '#' + [state.view, ...views[state.view].fields.map(field => state[field]),
@@ -211,7 +212,7 @@ function tokenStrip(shadeOf) {
 }
 // marks: where each bar stood before
 const bars = (pairs, most, says = number, marks = []) => el('div', { class: 'bars' }, pairs.map(([name, x], i) =>
-  [el('span', {}, name), el('div', {}, el('i', { style: `width:${100 * x / (most || 1)}%` }),
+  [el('span', {}, name), el('div', {}, el('i', { style: `width:${100 * Math.abs(x) / (most || 1)}%` }),
     marks[i] === undefined ? null : el('b', { style: `left:${100 * marks[i] / (most || 1)}%` })),
    el('span', {}, says(x))]));
 
@@ -325,10 +326,18 @@ const views = {
     about: 'How far two models are from each other at one text; or a model from itself as it was trained, when Compute ' +
       'moves λ or switches something off.',
     question: 'Where does the difference begin, and which heads show it first?' },
+  learning: { title: 'Learning', fields: ['recorded', 'step', 'norm'], whole: true, choice: 'recorded', of: learningView,
+    controls: stepSlider,
+    about: 'What the run measured of its norms while it learned (--record): |dL/dx| of a norm’s input x, the mean and ' +
+      'deviation of x, how far γ has moved, how long γ_t is; of [CLS] the share of saturated numbers and EV_k.',
+    question: 'Which norm moves first, and in whose steps?' },
   predictions: { title: 'Predictions', fields: [], of: predictionsView,
     about: 'What each head says. With a conditional norm each task has a forward of its own.',
     question: 'How sure is the model, and would you be?' },
 };
+
+if (first.recorded) choicesOf.recorded = Object.fromEntries(first.recorded.of.map((quantity, i) => [i, quantity.what]));
+else delete views.learning;
 
 let focusNext = null;                               // the data-key of the element that gets the focus
 let onPaper = false;

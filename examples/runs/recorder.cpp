@@ -189,6 +189,22 @@ struct Recorded {
 
 }  // namespace
 
+Json recorded_json(const std::string& folder) {
+  if (!std::filesystem::exists(folder + "/sites.csv")) return {};
+  const Recorded recorded{CsvTable(folder + "/sites.csv")};
+  Json::Array all;
+  const auto add = [&](const std::string& what, const Names& sites, const Matrix& matrix) {
+    Json::Array values;
+    for (const Numbers& row : matrix) values.push_back(Json::array_of(row));
+    all.push_back(Json::object({{"what", what}, {"sites", Json::array({sites.begin(), sites.end()})},
+                                {"values", Json::array(values)}}));
+  };
+  for (const auto& [what, matrix] : recorded.of_norms) add(what, recorded.sites, matrix);
+  for (const Curve& curve : recorded.of_cls) add(curve.title, {"[CLS]"}, {curve.y});
+  return Json::object({{"columns", Json::array({recorded.columns.begin(), recorded.columns.end()})},
+                       {"of", Json::array(all)}});
+}
+
 std::optional<ItemReport> sites_item(const std::string& folder) {
   const std::string file = folder + "/sites.csv";
   if (!std::filesystem::exists(file)) return std::nullopt;

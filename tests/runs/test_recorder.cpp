@@ -57,6 +57,14 @@ TEST_CASE("recorder: a recorded run is the unrecorded one, bit for bit, and goes
   CHECK(weights(world.path("whole")) == weights(world.path("plain")));
   CHECK(whole.steps == plain.steps);
   const std::string table = read_file(world.path("whole/sites.csv"));
+  const Json shown = recorded_json(world.path("whole"));         // what a page reads: a matrix by what was measured
+  CHECK(int64_t(shown["columns"].items().size()) == (whole.steps + 1) / 2);
+  const std::string last = std::to_string((whole.steps - 1) / 2 * 2);
+  for (const Json& of : shown["of"].items())
+    for (size_t i = 0; i < of["sites"].items().size(); ++i)
+      CHECK(of["values"].items()[i].numbers().back() ==
+            of_step(world.path("whole/sites.csv"), last)[of["sites"].items()[i].string()][of["what"].string()]);
+  CHECK(recorded_json(world.path("plain")).dump(-1) == "null");
   for (int64_t step = 0; step < whole.steps; ++step)
     CHECK((step % 2 == 0) == contains(table, formatted("\n{},", step)));
 
