@@ -176,7 +176,7 @@ ClnOptions::ClnOptions() {
   data = shipped("data/mini");
   tasks = "sst,quora,sts";
   out = "runs/conditional_layer_norm";
-  record = 20;
+  record = 100;
   seeds = 6, epochs = 4, limit = 0;         // as make demo: with fewer rows SST stays below word counts
 }
 
