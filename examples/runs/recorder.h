@@ -44,7 +44,7 @@ class Recorder : public Observer {
   std::ofstream out_;
 };
 
-// For a script: {columns: ["0 sst", ...], of: [{what, sites, values [sites,columns]}]}; null where FOLDER has no sites.csv
+// For a script: {columns: ["0 sst", ...], of: [{what, sites, values [sites,columns]}]}; null: there is no sites.csv
 Json recorded_json(const std::string& folder);
 // Its pictures, site by step, for a page; none where FOLDER has no sites.csv.
 std::optional<ItemReport> sites_item(const std::string& folder);
