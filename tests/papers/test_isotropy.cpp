@@ -52,6 +52,26 @@ TEST_CASE("isotropy: whitening, fitted on the set, leaves every direction that v
   for (size_t k = 0; k < ev.size(); ++k) CHECK(ev[k] == doctest::Approx(double(k + 1) / 4).epsilon(1e-3));
 }
 
+TEST_CASE("isotropy: whitening's matrix is measured exactly under --matmul bf16, too") {
+  const int64_t wide = 64;                          // products that bf16 has
+  const Tensor h = Tensor::from({256, wide}, uniform("wide", {256, wide}, -1, 1).values());
+  const auto norm = cls_norms().make("whitening", {.hidden = wide});
+  const Parameters parameters(*norm, {});
+  norm->fit(h);
+  norm->finish_fit();
+  const Vector Sigma = covariance_of(h), exact = covariance_after(*norm, Sigma);
+  const Precision before = matmul_precision();
+  try {
+    set_matmul_precision(Precision::bf16);
+  } catch (const Error& error) {
+    MESSAGE("bf16: not run (", error.what(), ")");
+    return;
+  }
+  const Vector measured = covariance_after(*norm, Sigma);
+  set_matmul_precision(before);
+  CHECK(measured == exact);
+}
+
 TEST_CASE("isotropy: a norm with statistics of another kind, or one that is not linear, is an error") {
   const auto z = cls_norms().make("z", {.hidden = H});
   const Parameters parameters(*z, {});

@@ -69,6 +69,7 @@ void set_statistics(Norm& norm, const std::vector<double>& mean, const std::vect
 
 std::vector<double> covariance_after(const Norm& norm, const std::vector<double>& Sigma) {
   const NoGrad no_tape;
+  const ExactProducts exact;                        // A itself, also under --matmul bf16
   const size_t H = side(Sigma);
   std::vector<real> unit(H * H);
   for (size_t i = 0; i < H; ++i) unit[i * H + i] = 1;
