@@ -14,9 +14,9 @@
 
 #include "data/grammar.h"
 #include "data/tsv_line.h"
-#include "files/about.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/shipped.h"
 #include "train/cli/command_line.h"
 
 using namespace minbert;

@@ -6,10 +6,10 @@
 #include <iostream>
 
 #include "engine/tape.h"
-#include "files/about.h"
 #include "minbert/files.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/shipped.h"
 #include "minbert/trainer.h"
 #include "report/svg.h"
 #include "train/cli/command_line.h"

@@ -7,9 +7,9 @@
 // --norm layer and --clip 1, where the last epoch is its best.
 #include <iostream>
 
-#include "files/about.h"
 #include "minbert/optimizer.h"
 #include "minbert/sampling.h"
+#include "minbert/shipped.h"
 #include "minbert/trainer.h"
 #include "train/cli/command_line.h"
 

@@ -5,10 +5,10 @@
 //   $ norms --norm layer,rms --placement post,pre --seeds 3
 
 #include "engine/names.h"
-#include "files/about.h"
 #include "minbert/bert.h"
 #include "minbert/norm.h"
 #include "minbert/sampling.h"
+#include "minbert/shipped.h"
 #include "runs/comparison.h"
 #include "runs/run_record.h"
 #include "train/cli/command_line.h"

@@ -22,11 +22,11 @@
 #include <iostream>
 #include <map>
 
-#include "files/about.h"
 #include "minbert/autograd.h"
 #include "minbert/model.h"
 #include "minbert/ops.h"
 #include "minbert/optimizer.h"
+#include "minbert/shipped.h"
 #include "train/cli/command_line.h"
 
 namespace plain {

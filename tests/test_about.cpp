@@ -9,6 +9,7 @@
 #include "error_of.h"
 #include "files/about.h"
 #include "golden_file.h"
+#include "minbert/shipped.h"
 #include "shell.h"
 #include "small_run.h"
 #include "train/cli/command_line.h"
@@ -19,11 +20,11 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const shows_data = "about: a process that shows where data/papers is";
-std::string where_data_is(const std::string& folder, const std::string& program) {
+std::string where_data_is(const std::string& folder, const std::string& program, const std::string& by = "data") {
   const ShellResult result = shell(folder, "'" + program + "' --no-skip --test-case='" + shows_data + "'");
   INFO(result.said);
   std::smatch found;
-  REQUIRE(std::regex_search(result.said, found, std::regex("data: (.*)\n")));
+  REQUIRE(std::regex_search(result.said, found, std::regex(by + ": (.*)\n")));
   return found[1];
 }
 
@@ -31,9 +32,10 @@ std::string where_data_is(const std::string& folder, const std::string& program)
 
 TEST_CASE("about: a process that shows where data/papers is" * doctest::skip()) {
   std::cout << "data: " << shipped("data/papers") << '\n';
+  std::cout << "headers: " << shipped("data/papers", "other/include/minbert/shipped.h") << '\n';
 }
 
-TEST_CASE("about: a program finds the data of its repository, or of its installation, from any folder") {
+TEST_CASE("about: a program finds the data of its repository, its installation or its headers, from any folder") {
   const SmallWorld world;
   const std::string program = fs::read_symlink("/proc/self/exe").string();
   const std::string in_repository = where_data_is(world.path(""), program);
@@ -46,10 +48,17 @@ TEST_CASE("about: a program finds the data of its repository, or of its installa
   fs::copy_file(program, world.path("prefix/bin/test"));
   fs::create_symlink("../prefix/bin/test", world.path("links/test"));
   CHECK(where_data_is(world.path(""), world.path("links/test")) == "data/papers");          // no data came with it
+  CHECK(where_data_is(world.path(""), world.path("links/test"), "headers") == "data/papers");
+  for (const char* kind : {"other/share/minbert/data", "other/data"}) {                     // installed; a repository
+    fs::create_directories(world.path(kind));
+    write_file(world.path(formatted("{}/grammar.txt", kind)), "");
+    CHECK(where_data_is(world.path(""), world.path("links/test"), "headers") == formatted("{}/papers", kind));
+  }
   write_file(world.path("prefix/share/minbert/data/grammar.txt"), "");
   for (const char* file : {"prefix/bin/test", "links/test"})
-    CHECK(fs::path(where_data_is(world.path(""), world.path(file))) ==
-          fs::canonical(world.path("prefix")) / "share/minbert/data/papers");
+    for (const char* by : {"data", "headers"})
+      CHECK(fs::path(where_data_is(world.path(""), world.path(file), by)) ==
+            fs::canonical(world.path("prefix")) / "share/minbert/data/papers");
 }
 
 TEST_CASE("about: a process that is asked for its version or its help" * doctest::skip()) {

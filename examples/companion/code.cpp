@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/text.h"
-#include "files/about.h"
+#include "minbert/shipped.h"
 #include "report/html.h"
 #include "report/svg.h"
 

@@ -10,8 +10,8 @@
 #include "companion/page.h"
 #include "engine/names.h"
 #include "engine/text.h"
-#include "files/about.h"
 #include "minbert/files.h"
+#include "minbert/shipped.h"
 #include "report/measured.h"
 #include "train/cli/command_line.h"
 

@@ -9,7 +9,7 @@
 #include "companion/code.h"
 #include "engine/names.h"
 #include "engine/text.h"
-#include "files/about.h"
+#include "minbert/shipped.h"
 #include "report/html.h"
 #include "report/report.h"
 #include "report/svg.h"

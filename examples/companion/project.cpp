@@ -8,8 +8,8 @@
 
 #include "companion/ties.h"
 #include "engine/names.h"
-#include "files/about.h"
 #include "minbert/files.h"
+#include "minbert/shipped.h"
 
 namespace minbert {
 namespace {

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "companion/code.h"
-#include "files/about.h"
+#include "minbert/shipped.h"
 #include "report/html.h"
 #include "report/svg.h"
 

@@ -2,8 +2,8 @@
 #include <filesystem>
 #include <regex>
 
-#include "files/about.h"
 #include "inside/look.h"
+#include "minbert/shipped.h"
 #include "report/source.h"
 
 namespace minbert {

@@ -9,7 +9,7 @@
 #include "engine/clock.h"
 #include "engine/names.h"
 #include "engine/text.h"
-#include "files/about.h"
+#include "minbert/shipped.h"
 #include "minbert/trainer.h"
 #include "report/claims.h"
 #include "report/environment.h"

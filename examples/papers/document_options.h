@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "files/about.h"
 #include "minbert/dataset.h"
+#include "minbert/shipped.h"
 #include "train/cli/command_line.h"
 
 namespace minbert {

@@ -9,6 +9,7 @@
 #include "engine/text.h"
 #include "files/about.h"
 #include "minbert/files.h"
+#include "minbert/shipped.h"
 #include "report/measured.h"
 #include "report/report.h"
 #include "train/cli/command_line.h"

@@ -39,6 +39,7 @@ std::string write_table() {
                                      {"How old is the {}?", "question"}, {"Where is the {}?", "question"},
                                      {"I want a new {}.", "wish"}, {"I would like a {}.", "wish"}})
       rows += formatted(text, thing) + '\t' + kind + '\n';
+  make_folder("build/recipes");
   write_file("build/recipes/tickets.tsv", rows);
   return "build/recipes/tickets.tsv";
 }
@@ -47,7 +48,7 @@ int main(int argc, char** argv) {
   return run_program("classifier", [&] {
     std::vector<std::string> given(argv + 1, argv + argc);
     const bool own = !given.empty();
-    if (!own) given = {write_table(), "data/mini/bert", "build/recipes/tickets", "The hotel is broken."};
+    if (!own) given = {write_table(), shipped("data/mini/bert"), "build/recipes/tickets", "The hotel is broken."};
     MB_CHECK(given.size() > 3, "expected TABLE MODEL OUT TEXT; where a row has two texts, two");
     const std::string out = given[2];
     learn(read_task(given[0], "."), given[1], out);

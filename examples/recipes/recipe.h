@@ -11,8 +11,7 @@
 
 namespace minbert {
 
-// Recipes run in the repository's root.
-inline const std::string mini = "data/mini", mini_bert = "data/mini/bert";
+inline const std::string mini = shipped("data/mini"), mini_bert = shipped("data/mini/bert");
 
 struct TaskSets {
   Task task;

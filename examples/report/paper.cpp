@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "engine/names.h"
-#include "files/about.h"
+#include "minbert/shipped.h"
 
 namespace minbert {
 namespace {

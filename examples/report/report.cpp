@@ -9,9 +9,9 @@
 
 #include "engine/names.h"
 #include "engine/text.h"
-#include "files/about.h"
 #include "minbert/error.h"
 #include "minbert/files.h"
+#include "minbert/shipped.h"
 #include "report/figure.h"
 #include "report/html.h"
 #include "report/svg.h"

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <vector>
 
-#include "files/about.h"
 #include "minbert/files.h"
+#include "minbert/shipped.h"
 
 namespace minbert {
 namespace {

@@ -27,6 +27,7 @@
 #include "minbert/random.h"
 #include "minbert/safetensors.h"
 #include "minbert/sampling.h"
+#include "minbert/shipped.h"
 #include "minbert/task.h"
 #include "minbert/tensor.h"
 #include "minbert/tokenizer.h"

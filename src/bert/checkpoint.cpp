@@ -11,6 +11,7 @@
 #include "files/about.h"
 #include "files/paths.h"
 #include "minbert/files.h"
+#include "minbert/shipped.h"
 
 namespace minbert {
 std::string model_folder(const std::string& folder) {

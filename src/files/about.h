@@ -1,4 +1,4 @@
-// What this build of minbert is, and where the data are that come with it.
+// What this build of minbert is, and how its programs are started.
 #pragma once
 
 #include <string>
@@ -11,11 +11,6 @@ std::string build_commit();
 std::string compiler();                           // "g++ 12.2.0"
 // What --version prints: these, OpenBLAS and the kernels with which it computes
 std::string about(const std::string& program);
-
-// Where a file or folder is that comes with minbert; its name is the one in the repository, as in
-// shipped("data/mini/bert"). It stands in the repository in which the program was built, or in
-// PREFIX/share/minbert if the program is PREFIX/bin/NAME. As it is where neither has a data folder.
-std::string shipped(const std::string& name);
 
 // How another of minbert's programs is started from here: "build/bin/predict" beside a program of
 // the repository, "minbert predict" once it is installed.

@@ -9,11 +9,11 @@
 
 #include "engine/names.h"
 #include "engine/text.h"
-#include "files/about.h"
 #include "files/paths.h"
 #include "files/progress.h"
 #include "minbert/error.h"
 #include "minbert/random.h"
+#include "minbert/shipped.h"
 #include "minbert/vocabulary.h"
 #include "tasks/tsv.h"
 #include "text/unicode.h"

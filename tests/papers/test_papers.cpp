@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "error_of.h"
-#include "files/about.h"
 #include "lone_norm.h"
 #include "minbert/files.h"
 #include "minbert/metrics.h"
+#include "minbert/shipped.h"
 #include "runs/comparison.h"
 #include "report/measured.h"
 #include "report/paper.h"

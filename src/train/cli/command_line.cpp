@@ -16,6 +16,7 @@
 #include "engine/ranks.h"
 #include "engine/text.h"
 #include "files/about.h"
+#include "minbert/shipped.h"
 #include "train/cli/outputs.h"
 #include "train/interrupt.h"
 
