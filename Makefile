@@ -266,11 +266,14 @@ build/inside_page.h build/companion_page.h:
 PLAIN := $(if $(GPU_BACKEND),cuda,cpu)
 all: programs build/libminbert.a
 # build/flags: what compiles and links a program of one's own, as g++ mine.cpp @build/flags -o mine
-LIBRARIES = $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))
-build/libminbert.a: $(LIBRARY_$(PLAIN))
+define archive
 	$(call say,ar,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
-	@echo '-std=c++20 -fopenmp "-I$(CURDIR)/include" "$(CURDIR)/$@" $(LIBRARIES)' > build/flags
+	@echo '-std=c++20 -fopenmp $(2) "-I$(CURDIR)/include" "$(CURDIR)/$@" $(LIBRARIES)' > $(1)
+endef
+LIBRARIES = $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))
+build/libminbert.a: $(LIBRARY_$(PLAIN))
+	$(call archive,build/flags)
 programs: $(PROGRAMS:%=build/$(PLAIN)/bin/%)
 	@ln -sfn $(PLAIN)/bin build/bin
 $(PROGRAMS:%=build/bin/%): build/bin/%: build/$(PLAIN)/bin/% FORCE
@@ -281,8 +284,7 @@ uninstall:
 	@.build/install "$(DESTDIR)" "$(PREFIX)"
 # The library in double, for programs of one's own that ask gradient_error: autograd.h
 build/libminbert-double.a: $(LIBRARY_double)
-	$(call say,ar,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(call archive,build/flags-double,-DMINBERT_DOUBLE)
 
 test: programs build/test-$(PLAIN) build/test-double
 	@.build/run-tests "$(T)" build/test-$(PLAIN) build/test-double $(if $(GPU_BACKEND),"build/test-cuda --device cuda")

@@ -90,8 +90,7 @@ bool recomputes();
 // How far backward() is from finite differences, to check a backward of one's own: over all inputs,
 // the largest difference between the two gradients of sum(c f()), where c is random, beside the
 // largest number in either. f() reads the inputs. In double a right backward gives less than 1e-6;
-// float has too few digits to tell: `make build/libminbert-double.a`, and -DMINBERT_DOUBLE for the
-// program.
+// float has too few digits to tell: src/INSTALL.md has the line that makes a program in double.
 double gradient_error(const std::function<Tensor()>& f, const std::vector<Tensor>& inputs);
 
 void print_tape(std::ostream& out);           // --trace: names, shapes, module paths of all entries
