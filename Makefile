@@ -24,7 +24,8 @@
 #                      include), #pragma once; that no room includes one above it; that minbert.h
 #                      includes every public header; lines that a README quotes
 #   make walkthroughs  runs the commands of the walkthroughs, the README files that print what to expect, and compares
-#   make recipes       builds and runs examples/recipes: nine things that one adds to BERT; RECIPE=lion: one of them
+#   make recipes       builds and runs examples/recipes: nine things that one adds to BERT, and minbert from Python;
+#                      RECIPE=lion: one of them
 #   make lab           N=4 TO=../lab4: a copy for a student to write the functions of lab 4 in; examples/labs/README.md
 #   make grade         in that copy: its points; N=4: those of lab 4 here
 #   make check-paper   in that copy: which numbers of answers.md, derived on paper, are right
@@ -45,6 +46,7 @@
 #   CUDA_ARCHS="80 90" compute capabilities to compile for, rising; newer ones are served by the last
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
+#   PYTHON=python3     for the recipe that needs numpy
 #   V=1                show whole commands         T, ARGS, RECIPE, N, TO, ID, FOLDER    see above
 VERSION     := 0.9.0
 SHELL       := /bin/bash
@@ -331,16 +333,24 @@ mini-bert: build/bin/pretrain
 walkthroughs: all
 	@.build/run-console $$(grep -rlx --include='*.md' '```console' README.md src examples tests | LC_ALL=C sort)
 
-# Recipes are programs of one's own, as src/INSTALL.md has them: public headers and the library alone.
-RECIPES := $(patsubst examples/%.cpp,build/%,$(wildcard examples/recipes/$(or $(RECIPE),*).cpp))
+# Recipes are programs of one's own, as src/INSTALL.md has them: public headers and the library alone. The one in Python
+# starts minbert's programs.
+PYTHON    ?= python3
+RECIPES   := $(patsubst examples/%.cpp,build/%,$(wildcard examples/recipes/$(or $(RECIPE),*).cpp))
+IN_PYTHON := $(wildcard examples/recipes/$(or $(RECIPE),*).py)
 $(RECIPES:=.o): build/%.o: examples/%.cpp build/config.mk
 	@mkdir -p $(@D)
 	$(call say,recipe,$<)
 	$(Q)$(CXX) -std=c++20 -O2 $(WARNINGS) -fopenmp -Iinclude -MMD -MP -c $< -o $@
 $(RECIPES): %: %.o build/libminbert.a
 	$(Q)$(CXX) $< @build/flags -o $@
-recipes: $(RECIPES)
-	@for recipe in $^; do echo; echo "$$recipe"; $$recipe || exit; done
+recipes: $(RECIPES) $(if $(IN_PYTHON),$(addprefix build/bin/,encode multitask predict tokenize))
+	@[ -n "$(RECIPES)$(IN_PYTHON)" ] || { echo "recipes: there is no \"$(RECIPE)\"; there are:" \
+	  $(sort $(basename $(notdir $(wildcard examples/recipes/*.cpp examples/recipes/*.py)))) >&2; exit 1; }
+	@for recipe in $(RECIPES); do echo; echo "$$recipe"; $$recipe || exit; done
+	@for recipe in $(IN_PYTHON); do echo; echo "$$recipe"; \
+	  if $(PYTHON) -c 'import numpy' 2> /dev/null; then $(PYTHON) $$recipe || exit; \
+	  else echo "$$recipe: not run (no numpy: apt-get install python3-numpy)"; fi; done
 
 bench: build/bin/bench
 	build/bin/bench $(if $(DEVICE),--device $(DEVICE)) $(ARGS)
