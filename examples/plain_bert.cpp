@@ -13,10 +13,13 @@
 //   Batch     Sentences lie end to end, without padding:
 //               ids         [CLS]   a  film  [SEP]  [CLS]  who  is  it  [SEP]        [T]
 //               positions     0     1    2     3      0     1    2   3    4          [T]
+//               segments      0     0    0     0      0     0    0   0    0          [T]      1 in a pair's second text
+//               row_task      0     0    0     0      0     0    0   0    0          [T]      the task's number
 //               offsets       0                       4                        9     [B + 1]
 //
 //   $ plain_bert
-//   prints numbers of the first gradient and the loss of each step, and how far the library's are from these
+//   prints numbers of the first gradient and the loss of each step, and how far the library's are from these. 20 steps
+//   a task are enough to compare the two, not to learn SST.
 #include <cmath>
 #include <cstdio>
 #include <iostream>
@@ -54,7 +57,7 @@ Theta load(const std::string& file_name, const std::vector<Task>& tasks) {
   const int64_t H = theta.at("bert.pooler.dense.bias").size();
   for (size_t t = 0; t < tasks.size(); ++t) {
     const std::string head = "heads." + tasks[t].name;
-    theta[head + ".weight"] = 0.02 * Tensor::randn({tasks[t].outputs(), H}, t);
+    theta[head + ".weight"] = 0.02 * Tensor::randn({tasks[t].outputs(), H}, t);   // t: the seed
     theta[head + ".bias"] = Tensor::zeros({tasks[t].outputs()});
   }
   for (const auto& [name, p] : theta) p.set_requires_grad(true);
@@ -63,13 +66,13 @@ Theta load(const std::string& file_name, const std::vector<Task>& tasks) {
 
 // ---- The network ----------------------------------------------------------------------------------------------------
 
-// x[row : row_end, column : column_end]
+// x[row : row_end, column : column_end]. Only rows can be cut out, so the columns are made rows, and back.
 Tensor block(const Tensor& x, int64_t row, int64_t row_end, int64_t column, int64_t column_end) {
   const Tensor rows = slice_rows(x, row, row_end);
   return transpose(slice_rows(transpose(rows), column, column_end));
 }
 
-// Tensors below each other: [L₁, H] [L₂, H] ... -> [L₁ + L₂ + ..., H]
+// Tensors below each other: [L₁, H] [L₂, H] ... -> [L₁ + L₂ + ..., H]; `cat` joins columns.
 Tensor cat_rows(const std::vector<Tensor>& parts) {
   std::vector<Tensor> columns;
   for (const Tensor& part : parts) columns.push_back(transpose(part));
@@ -105,7 +108,7 @@ struct Bert {
     const Tensor mu = mean_rows(x);                                  // [T, 1]  [CLN eq.2]
     const Tensor sigma2 = mean_rows(square(x - mu));                 // [T, 1]  [CLN eq.3]
     const Tensor xhat = (x - mu) / sqrt(sigma2 + eps);               // [T, H]
-    if (!t) return xhat * gamma + beta;                              // [T, H]  [CLN eq.1]
+    if (!t) return xhat * gamma + beta;                              // [T, H]  [CLN eq.1], where no task is given
     const Tensor gamma_t = embedding(theta.at(name + ".task_weight"), t);   // [T, H], rows of [tasks, H]
     const Tensor beta_t = embedding(theta.at(name + ".task_bias"), t);      // [T, H]
     return xhat * (gamma + gamma_t) + (beta + beta_t);               // [T, H]  [CLN eq.4]
@@ -180,6 +183,11 @@ struct Bert {
 };
 
 // ---- The losses, each the mean over the batch -----------------------------------------------------------------------
+
+// A new head says about 0, so L begins near log 5 = 1.61 (SST), log 2 = .69 (Quora) and the mean of y², about 9 (STS).
+// As the equations stand, L is NaN where a p underflows to 0, since 0 log 0 is NaN: in float where a logit is 104 below
+// the largest one (cross_entropy), or 89 from 0 (binary_cross_entropy). The library's losses never take the log of such
+// a p: src/ops/softmax_row.h, src/ops/loss.cpp.
 
 // SST, z [B, 5]     L = -log p_label,  p = softmax(z)
 Tensor cross_entropy(const Tensor& z, const std::vector<double>& labels) {

@@ -4,7 +4,7 @@
 
 What it begins with was written by plain_bert: theta, the sizes, and the ids of each step. Letters and papers: there.
 """
-import json, math, sys
+import argparse, json, math, os
 import torch
 from torch.nn.functional import gelu
 from safetensors.torch import load_file
@@ -111,6 +111,10 @@ class Bert:
 
 # ---- The losses, each the mean over the batch -----------------------------------------------------------------------
 
+# A new head says about 0, so L begins near log 5 = 1.61 (SST), log 2 = .69 (Quora) and the mean of y^2, about 9 (STS).
+# As the equations stand, L is NaN or infinite where a p underflows to 0 (0 log 0 is NaN): where a logit is 104 below
+# the largest one (cross_entropy), or 89 from 0 (binary_cross_entropy). torch.nn.functional's losses take no such log.
+
 # SST, z [B, 5]     L = -log p_label,  p = softmax(z)
 def cross_entropy(z, labels):
     y = torch.eye(z.shape[1])[labels.long()]                         # [B, 5]
@@ -192,7 +196,10 @@ def train(bert, steps):
 
 
 if __name__ == "__main__":
-    folder = sys.argv[1] if len(sys.argv) > 1 else "runs/plain_bert"
+    parser = argparse.ArgumentParser(description="Trains the BERT of this file, from where build/bin/plain_bert began.")
+    parser.add_argument("folder", nargs="?", default="runs/plain_bert", help="--out of plain_bert (%(default)s)")
+    folder = parser.parse_args().folder
+    if not os.path.exists(f"{folder}/steps.json"): parser.error(f"{folder} has no steps.json: start plain_bert first")
     config = json.load(open(folder + "/config.json"))
     steps = read_steps(folder + "/steps.json")
     bert = Bert(load(folder + "/start.safetensors"), config["num_hidden_layers"], config["num_attention_heads"],

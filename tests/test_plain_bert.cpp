@@ -87,6 +87,17 @@ TEST_CASE("plain_bert: dropout makes a share p of the numbers 0 and keeps the me
   CHECK(bert.dropout(Tensor::full({100, 100}, 4)).values() != y);
 }
 
+TEST_CASE("plain_bert: its losses are NaN where a p underflows, and the library's are right") {
+  const real far = tolerance(105, 800), near = tolerance(90, 720);
+  const Tensor two = Tensor::from({1, 2}, {far, 0}), one = Tensor::from({1, 1}, {near});
+  for (const int label : {0, 1}) {
+    CHECK(std::isnan(plain::cross_entropy(two, {double(label)}).item()));
+    CHECK(cross_entropy(two, {label}).item() == real(label) * far);
+  }
+  CHECK(std::isnan(plain::binary_cross_entropy(one, {1}).item()));
+  CHECK(binary_cross_entropy_with_logits(one, Tensor::from({1, 1}, {1})).item() < 1e-30);
+}
+
 TEST_CASE("plain_bert: saves the parameters and steps that plain_bert.py begins with") {
   const SmallWorld world;
   const Both both(3);
