@@ -360,7 +360,7 @@ void save(const std::string& folder, const Theta& theta, const BertConfig& confi
                                 {"row_task", list(batch.row_task)}, {"labels", list(labels)}}));
   make_folder(folder);
   file.write(folder + "/start.safetensors");
-  config.save(folder + "/config.json");
+  config.save(folder + "/sizes.json");
   write_file(folder + "/steps.json", Json::array(all).dump(-1));
 }
 

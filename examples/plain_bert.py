@@ -200,7 +200,7 @@ if __name__ == "__main__":
     parser.add_argument("folder", nargs="?", default="runs/plain_bert", help="--out of plain_bert (%(default)s)")
     folder = parser.parse_args().folder
     if not os.path.exists(f"{folder}/steps.json"): parser.error(f"{folder} has no steps.json: start plain_bert first")
-    config = json.load(open(folder + "/config.json"))
+    config = json.load(open(folder + "/sizes.json"))
     steps = read_steps(folder + "/steps.json")
     bert = Bert(load(folder + "/start.safetensors"), config["num_hidden_layers"], config["num_attention_heads"],
                 config["hidden_dropout_prob"])
