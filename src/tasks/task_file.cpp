@@ -93,7 +93,7 @@ TaskFiles files_at(const fs::path& path) {
   for (const char* word : {"dev", "test"}) {
     if (at == name.npos) break;
     const fs::path other = train.parent_path() / std::string(name).replace(at, 5, word);
-    if (fs::exists(other)) (word[0] == 'd' ? files.dev : files.test) = {other.string()};
+    if (fs::exists(other)) (word[0] == 'd' ? files.dev : files.test).assign(1, other.string());
   }
   return files;
 }
