@@ -33,6 +33,9 @@
 #   make grade-hand-ins  N=4 FOLDER=../class: grades the hand-ins in that folder, into its grades.csv
 #   make check-labs    that the labs' functions are found, that each costs points where it is empty, and so do wrong
 #                      solutions; N=4: of lab 4
+#   make course        SECRET=word TO=../course: two folders, student/ without any solution, with numbers drawn from the
+#                      secret, and staff/ with all that who teaches needs
+#   make gradescope    N=4 TO=../lab4.zip, in staff/: an autograder of lab 4 for Gradescope
 #   make papers        the five documents beside their code: build/papers/index.html
 #   make deps          finds what the build needs and installs it, where that takes no question
 #   make clean         removes build/
@@ -47,7 +50,7 @@
 #   MARCH=x86-64-v3    the processor to compile for; native, unless given: this machine's
 #   CXX=g++-13         another compiler            WERROR=1   warnings are errors, as in CI
 #   PYTHON=python3     for the recipe that needs numpy
-#   V=1                show whole commands         T, ARGS, RECIPE, N, TO, ID, FOLDER    see above
+#   V=1                show whole commands         T, ARGS, RECIPE, N, TO, ID, FOLDER, SECRET   see above
 VERSION     := 0.9.0
 SHELL       := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -58,7 +61,7 @@ ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 2)   # a -j of yours wins
 endif
 
-# The copy of a lab has options of its own (make lab).
+# The copy of a lab, or of all (make lab, make course), has options of its own.
 -include lab.mk
 
 # g++ 12 sees overlaps and overflows inside std::string that are not there (GCC bug 105651); clang++ warns of loops that
@@ -151,8 +154,9 @@ ALSO_rehearsal  := $(wildcard tests/rehearsal/*.cpp)
 ALSO_rehearsal-double := $(ALSO_rehearsal)
 GPU_FILES  := $(KERNEL_FILES) $(ALSO_rehearsal) \
   $(shell grep -rlE --include='*.cpp' '^#if.*MINBERT_(CUDA|REHEARSAL)' src tests)
-# What a build compiles itself; all else it takes from its host. The tests' own code is not sanitized; an inline
-# function that it shares with the library is, since the first object of a program gives it.
+# What a build compiles itself; all else it takes from its host, and what a course has GIVEN (lab.mk) from given/. The
+# tests' own code is not sanitized; an inline function that it shares with the library is, since the first object of a
+# program gives it.
 HOST_cuda             := cpu
 OWN_cuda              := $(GPU_FILES)
 HOST_rehearsal        := cpu
@@ -162,12 +166,13 @@ OWN_rehearsal-double  := $(GPU_FILES)
 HOST_asan             := cpu
 OWN_asan              := $(LIBRARY) $(STUDIES) $(shell grep -l __SANITIZE_ADDRESS__ $(TEST_FILES))
 compiler_of = $(if $(filter-out $(OWN_$(1)),$(2)),$(or $(HOST_$(1)),$(1)),$(1))
-objects     = $(foreach file,$(2),build/$(call compiler_of,$(1),$(file))/$(file:.cpp=.o))
+place_of    = $(if $(filter $(GIVEN),$(1)),given,build)
+objects     = $(foreach file,$(2),$(call place_of,$(file))/$(call compiler_of,$(1),$(file))/$(file:.cpp=.o))
 
 # A line for each file that is made: [ 43/96] cpu  src/nn/module.cpp. make expands recipes one after the other, each
 # just before it runs, so a variable can count them; `make -n` says how many there will be, and the lines have no
 # numbers where it fails.
-UNCOUNTED = build/config.mk lab grade grade-hand-ins check-labs hand-in
+UNCOUNTED = build/config.mk lab grade grade-hand-ins check-labs course gradescope hand-in
 total = $(eval total := $(shell MAKEFLAGS='$(subst ','\'',$(MAKEFLAGS))' $(MAKE) -n total=0 \
   $(filter-out $(UNCOUNTED),$(MAKECMDGOALS)) 2> /dev/null | grep -c '^printf .*%s  %s'))$(total)
 number = $(if $(filter-out 0,$(total)),[%3d/$(total)] ,%.0s)
@@ -191,7 +196,7 @@ build/$(1)/std-O0.h.gch build/$(1)/std-O3.h.gch: build/$(1)/std-%.h.gch: build/s
 	$$(Q)$(CXX) $(FLAGS) $$(FLAGS_$(1)) $$(FOUND_FLAGS) -$$* -x c++-header $$< -o $$@
 build/$(1)/%.o: %.cpp build/config.mk | build/$(1)/std-O3.h.gch
 	$$(call compile,$(1))
-LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1)))
+LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1))) $(CHOICE)
 build/test-$(1): $$(LIBRARY_$(1)) \
     $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES) $$(TEST_FILES)) $$(GRAMMAR))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
@@ -226,7 +231,7 @@ NVCC_FLAGS := -x cu -std=c++20 -O3 --expt-relaxed-constexpr --Werror cross-execu
   $(filter -D%,$(FOUND_FLAGS)) \
   $(foreach arch,$(CUDA_ARCHS),-gencode arch=compute_$(arch)$(comma)code=sm_$(arch)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
-$(call objects,cuda,$(KERNEL_FILES)): build/cuda/%.o: %.cpp build/config.mk
+$(KERNEL_FILES:%.cpp=build/cuda/%.o): build/cuda/%.o: %.cpp build/config.mk
 	@mkdir -p $(@D)
 	$(call say,nvcc,$<)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -c $< -o $@
@@ -270,7 +275,7 @@ all: programs build/libminbert.a
 # build/flags: what compiles and links a program of one's own, as g++ mine.cpp @build/flags -o mine
 define archive
 	$(call say,ar,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
 	@echo '-std=c++20 -fopenmp $(2) "-I$(CURDIR)/include" "$(CURDIR)/$@" $(LIBRARIES)' > $(1)
 endef
 LIBRARIES = $(FOUND_LIBRARIES) $(MPI_LIBRARIES) $(LIBS_$(PLAIN))
@@ -375,7 +380,12 @@ check-labs:
 check-paper:
 	@.build/check-paper "$(N)"
 hand-in: $(if $(ID),grade)
-	@.build/hand-in "$(N)" "$(ID)"
+	@.build/hand-in "$(N)" "$(ID)" $(SOURCES)
+
+course:
+	+@.build/course "$(SECRET)" "$(TO)"
+gradescope:
+	@.build/gradescope/pack "$(N)" "$(TO)"
 
 lint:
 	@.build/lint
@@ -389,5 +399,6 @@ help:
 	@sed -n '/^[^#]/q; s/^# \{0,1\}//p' Makefile
 
 .PHONY: all programs install uninstall test test-kernels asan-test demo study mini mini-bert walkthroughs recipes \
-  bench rehearsal memcheck lab grade grade-hand-ins check-labs check-paper hand-in lint papers deps clean help FORCE
+  bench rehearsal memcheck lab grade grade-hand-ins check-labs check-paper hand-in course gradescope lint papers deps \
+  clean help FORCE
 -include $(shell find build -name labs -prune -o -name '*.d' -print 2>/dev/null)
