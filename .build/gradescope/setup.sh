@@ -10,4 +10,4 @@ git init -q
 git add -Af .
 git -c user.name=minbert -c user.email=minbert@localhost commit -qm "A course"
 make MARCH=x86-64-v3 build/test-cpu build/test-double build/test-rehearsal
-chmod -R go= "$root/source"                           # a student's program runs as another user
+chmod go= "$root/source"                              # a student's program runs as another user
