@@ -17,8 +17,8 @@
 #                      KERNELS="Prescott Haswell"
 #   make asan-test     the same tests under AddressSanitizer and UndefinedBehaviorSanitizer
 #   make memcheck      with a GPU: tests there under compute-sanitizer, its memcheck and racecheck
-#   make bench         the benchmark; ARGS="..." goes to it, as --against FILE: beside another build; DEVICE=cuda:
-#                      on the GPU
+#   make bench         the benchmark, with a page of it; ARGS=--quick: in about two minutes; ARGS="--against FILE":
+#                      beside another build; PEERS_PYTHON=FOLDER/bin/python: with that PyTorch; DEVICE=cuda: on the GPU
 #   make rehearsal     the GPU's code on the CPU, thread by thread, and the tests on it: what can be known without a GPU
 #   make lint          checks the form of the sources: blanks, tabs, lines over 120 columns (100 in src and
 #                      include), #pragma once; that no room includes one above it; that minbert.h

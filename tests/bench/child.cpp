@@ -68,26 +68,4 @@ double Child::finish() {
   return 1024.0 * double(usage.ru_maxrss);          // Linux counts in KiB
 }
 
-std::string Program::start(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
-  child = std::make_unique<Child>(command, environment);
-  try {
-    const std::string hello = child->listen();
-    if (!hello.starts_with("not run")) return hello;
-    why_not = hello;
-  } catch (const Error& e) {
-    why_not = e.what();
-  }
-  return why_not;
-}
-
-std::vector<double> Program::ask(const std::string& line) {
-  if (!why_not.empty()) return {};
-  try {
-    return child->ask_all(line);
-  } catch (const Error& e) {                        // most likely it found too little memory
-    why_not = e.what();
-    return {};
-  }
-}
-
 }  // namespace minbert::bench

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,16 +28,6 @@ class Child {
   std::vector<double> answer_;
   pid_t process_;
   FILE *to_, *from_;
-};
-
-// A program beside others. It may not run at all, or give up: then `why_not` says why, and the others go on.
-struct Program {
-  std::string name, why_not = "";
-  std::unique_ptr<Child> child = nullptr;
-
-  // What it says that it runs on, or why it does not.
-  std::string start(const std::vector<std::string>& command, const std::vector<std::string>& environment);
-  std::vector<double> ask(const std::string& line); // its numbers; none where it does not run
 };
 
 }  // namespace minbert::bench

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "bench/child.h"
+#include "bench/turns.h"
 #include "bench/workers.h"
 #include "minbert/error.h"
 
@@ -15,19 +15,7 @@ namespace minbert::bench {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char *script = "tests/bench/torch_bench.py", *onnx_script = "tests/bench/onnx_bench.py";
-}  // namespace
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
-}
-
-std::string goal_text(double v) {
-  char text[16] = "";
-  if (v > 0) std::snprintf(text, sizeof text, "%.3g", v);
-  return text;
-}
+constexpr const char* script = "tests/bench/torch_bench.py";
 
 // SST's sentences have 25 tokens in the mean, a deviation of about 11, and 55 at most; PhraseBank's, in 4,000 pieces,
 // 31 and 14, and 136 at most; the logarithms of these are about normal.
@@ -42,7 +30,9 @@ std::vector<int> draw_lengths(const Case& c, Random& random) {
   return lengths;
 }
 
+// 0 where nothing is counted.
 double work(const Case& c, const BertConfig& config, double tokens) {
+  if (c.mode == "encode") return 0;
   const double H = double(config.hidden_size), I = double(config.intermediate_size), V = double(config.vocab_size);
   const double masked = c.mode == "pretrain" ? double(masked_among(int64_t(tokens))) : 0;
   const double in = 3 * H * H, out = H * H + 2 * H * I, all = double(config.num_hidden_layers);
@@ -50,8 +40,41 @@ double work(const Case& c, const BertConfig& config, double tokens) {
   return (c.mode == "forward" ? 2 : 6) * (layers + (V * H + H * H) * masked);
 }
 
+}  // namespace
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return (v[(v.size() - 1) / 2] + v[v.size() / 2]) / 2;
+}
+
+std::string group_of(const Case& c) {
+  if (c.mode == "train") return formatted("Training step, BERT-{}", c.config);
+  if (c.mode == "forward") return formatted("Forward, BERT-{}", c.config);
+  if (c.mode == "pretrain") return "Pre-training step";
+  if (c.mode == "encoder") return "Training step, encoders of transformer_norms";
+  return formatted("The last layer's rows of every token, BERT-{}", c.config);
+}
+
+std::string label_of(const Case& c) {
+  if (c.mode == "pretrain" || c.mode == "encoder") return c.config;
+  return formatted("{} x {}", c.sentences, c.length ? std::to_string(c.length) : "SST");
+}
+
+Block draw_block(const Case& c, int steps, Random& random) {
+  Block block;
+  const BertConfig config = BertConfig::named(c.config);
+  for (int i = 0; i < steps; ++i) {
+    double tokens = 0;
+    if (i > 0) block.line += ';';
+    for (const int length : draw_lengths(c, random)) block.line += std::to_string(length) + " ", tokens += length;
+    block.tokens += tokens, block.flops += work(c, config, tokens);
+  }
+  return block;
+}
+
 bool is_chosen(const Options& options, const Case& c) {
-  return options.only == "all" || options.only == c.name || options.only == c.mode;
+  const bool named = options.only == c.name || options.only == c.mode;
+  return named || (options.only == "all" && (c.quick || !options.quick));
 }
 
 std::vector<std::string> environment_of(int threads) { return {formatted("OMP_NUM_THREADS={}", threads)}; }
@@ -63,13 +86,12 @@ std::vector<std::string> worker_command(Device device, const std::string& precis
   return words;
 }
 
-std::vector<std::string> bert_command(const Options& options, const std::string& precision, const std::string& config,
-                                      const std::string& mode, const std::string& norm, const std::string& cls_norm,
-                                      const std::string& trained) {
+std::vector<std::string> bert_command(const Options& options, const std::string& precision, const Case& c,
+                                      const Variant& variant) {
   const int uncounted = warm_up * (options.device == Device::cuda ? options.group : 1);
-  return worker_command(options.device, precision, {"bert", config, mode, norm, cls_norm,
+  return worker_command(options.device, precision, {"bert", c.config, c.mode, variant.norm, variant.cls_norm,
                                                     options.profile ? "profile" : "", std::to_string(uncounted),
-                                                    trained});          // at the end: older builds do not read it
+                                                    variant.trained});  // at the end: older builds do not read it
 }
 
 PyTorch::PyTorch(const Options& o) : options(o) {
@@ -77,13 +99,13 @@ PyTorch::PyTorch(const Options& o) : options(o) {
     why_not = "not run (--no-torch)";
     return;
   }
-  const char* const chosen = std::getenv("BENCH_PYTHON");
+  const char* const chosen = std::getenv("PEERS_PYTHON");
   for (const std::string& name : chosen ? std::vector<std::string>{chosen} :
                                           std::vector<std::string>{"python3", "/usr/bin/python3"})
     if (python.empty() && std::system(formatted("{} -c 'import torch' >/dev/null 2>&1", name).c_str()) == 0)
       python = name;
   if (python.empty())
-    why_not = formatted("not run ({} cannot import torch; BENCH_PYTHON=FOLDER/bin/python3 names that of a virtual "
+    why_not = formatted("not run ({} cannot import torch; PEERS_PYTHON=FOLDER/bin/python3 names that of a virtual "
                         "environment)", chosen ? chosen : "python3");
   else if (!fs::exists(script)) {
     why_not = formatted("not run (there is no {} here; run it from the project's folder)", script);
@@ -107,21 +129,16 @@ std::vector<std::string> PyTorch::environment() const {
   return lines;
 }
 
-OnnxRuntime::OnnxRuntime(const Options& o, const PyTorch& pytorch, const Case& c)
-    : options(o), python(pytorch.python), model(formatted("build/bert-{}.onnx", c.config)) {
-  if (python.empty()) why_not = "PyTorch, which writes its model, is " + pytorch.why_not;
-  else if (std::system(formatted("{} -c 'import onnxruntime' >/dev/null 2>&1", python).c_str()) != 0)
-    why_not = formatted("{} cannot import onnxruntime", python);
-  else if (!fs::exists(model)) {
-    fs::create_directories(fs::path(model).parent_path());
-    const std::string answer = Child(pytorch.command(c, "fp32", "onnx=" + model), pytorch.environment()).listen();
-    if (!fs::exists(model)) why_not = formatted("PyTorch did not write {}: {}", model, answer);
-  }
-  if (!why_not.empty()) why_not = "not run (" + why_not + ")";
+Program PyTorch::program(const Case& c, const std::string& name, const std::string& precision, const std::string& form,
+                         size_t beside) const {
+  return {.name = name, .command = command(c, precision, form), .environment = environment(), .beside = beside,
+          .why_not = why_not};
 }
 
-std::vector<std::string> OnnxRuntime::command() const {
-  return {python, onnx_script, model, std::to_string(options.threads)};
+std::string PyTorch::lacks(const std::string& package) const {
+  if (python.empty()) return why_not;
+  const std::string command = formatted("{} -c 'import {}' >/dev/null 2>&1", python, package);
+  return std::system(command.c_str()) == 0 ? "" : formatted("not run ({} cannot import {})", python, package);
 }
 
 }  // namespace minbert::bench

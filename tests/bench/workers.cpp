@@ -4,6 +4,7 @@
 #include <cblas.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -153,21 +154,16 @@ void sgemm_worker() {
   }
 }
 
-void sum_worker() {
+void sum_worker(int64_t count) {
   std::cout << "a plain sum over the weights, " << omp_get_max_threads() << " threads" << std::endl;
-  std::unique_ptr<float[]> numbers;
-  int64_t size = 0;
-  for (int64_t count, times; std::cin >> count >> times;) {
-    if (count != size) {                            // each thread touches first what it will read
-      numbers = std::make_unique_for_overwrite<float[]>(size_t(count));
-#pragma omp parallel for schedule(static)
-      for (int64_t i = 0; i < count; ++i) numbers[size_t(i)] = 0.5f;
-      size = count;
-    }
+  const auto numbers = std::make_unique_for_overwrite<float[]>(size_t(count));
+  float* const x = numbers.get();
+#pragma omp parallel for schedule(static)           // each thread touches first what it will read
+  for (int64_t i = 0; i < count; ++i) x[i] = 0.5f;
+  for (std::string line; std::getline(std::cin, line);) {
     float sum = 0;
     const double time = seconds([&] {
-      for (int64_t t = 0; t < times; ++t) {
-        float* const x = numbers.get();
+      for (auto times = 1 + std::ranges::count(line, ';'); times > 0; --times) {
 #pragma omp parallel for simd schedule(static) reduction(+ : sum)
         for (int64_t i = 0; i < count; ++i) sum += x[i];
       }

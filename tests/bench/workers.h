@@ -23,8 +23,8 @@ inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 
 // "FORM M N K": one product C [M,N] = op(A) op(B) over K. FORM: nn, nt or tn, t an operand stored transposed.
 void sgemm_worker();
-// "COUNT TIMES": so many sums of so many numbers, the same ones.
-void sum_worker();
+// A sum of so many numbers, the same ones, for each batch of a line.
+void sum_worker(int64_t count);
 // On the GPU, "PRECISION N TIMES": the seconds of one of TIMES products of two N x N matrices, by the project's gemm.
 void gpu_product_worker();
 
