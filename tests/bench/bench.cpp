@@ -16,7 +16,7 @@
 //   PyTorch   torch_bench.py: as many threads, sentences padded to the batch's longest; eager, under torch.compile, and
 //             with bf16 by autocast. Debian's has our OpenBLAS, that of a virtual environment its own library
 //   bf16      minbert under --matmul bf16 where the processor has it; PyTorch's bf16 is then compared with that
-//   Encode    encode.cpp: small batches, beside ONNX Runtime, too
+//   Encode    encode.cpp: sentences beside sentence-transformers; small batches, beside ONNX Runtime, too
 //   Modes     modes.cpp; scaling.cpp, which --case scaling alone asks for
 //   GPU       gpu.cpp has its own cases and table
 #include <omp.h>
@@ -143,6 +143,7 @@ int worker(const std::vector<std::string>& words) try {
   set_matmul_precision(choice<Precision>(words[1], "--matmul"));
   if (words[2] == "sgemm") sgemm_worker();
   else if (words[2] == "sum") sum_worker(std::stoll(words[3]));
+  else if (words[2] == "sentences") sentences_worker(words[3]);
   else if (words[2] == "product") gpu_product_worker();
   else bert_worker(words[3], words[4], words[5], words[6], words[9], words[7] == "profile", std::stoi(words[8]));
   return 0;
@@ -159,7 +160,7 @@ int bench(int argc, char** argv) {
   for (const Case& c : encode_cases()) of_bert.push_back(c);
   for (const Case& c : of_bert) on_cpu.push_back(c.name);
   for (const Case& c : gpu_cases()) on_gpu.push_back(c.name);
-  on_cpu.insert(on_cpu.end(), {"encode", "norms", "modes", "scaling", "tokenizer", "load"});
+  on_cpu.insert(on_cpu.end(), {"encode", "sentences", "norms", "modes", "scaling", "tokenizer", "load"});
   std::vector<std::string> names = on_cpu;
   for (const std::string& name : on_gpu)
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
@@ -213,6 +214,7 @@ int bench(int argc, char** argv) {
   }
   for (const Case& c : cases)
     if (is_here(c)) ran = run_case(c, options, pytorch, record) && ran;
+  if (chosen("sentences", true)) ran = run_sentences(options, pytorch, record) && ran;
   if (std::ranges::any_of(encode_cases(), is_here)) ran = run_encode(options, pytorch, record) && ran;
   if (chosen("norms", false)) ran = run_norms(options, record) && ran;
   if (chosen("modes", false)) ran = run_modes(options, record) && ran;

@@ -32,7 +32,7 @@ std::vector<int> draw_lengths(const Case& c, Random& random) {
 
 // 0 where nothing is counted.
 double work(const Case& c, const BertConfig& config, double tokens) {
-  if (c.mode == "encode") return 0;
+  if (c.mode == "encode" || c.mode == "sentences") return 0;
   const double H = double(config.hidden_size), I = double(config.intermediate_size), V = double(config.vocab_size);
   const double masked = c.mode == "pretrain" ? double(masked_among(int64_t(tokens))) : 0;
   const double in = 3 * H * H, out = H * H + 2 * H * I, all = double(config.num_hidden_layers);
@@ -52,6 +52,7 @@ std::string group_of(const Case& c) {
   if (c.mode == "forward") return formatted("Forward, BERT-{}", c.config);
   if (c.mode == "pretrain") return "Pre-training step";
   if (c.mode == "encoder") return "Training step, encoders of transformer_norms";
+  if (c.mode == "sentences") return "Vectors of sentences, a BERT of MiniLM's shape";
   return formatted("The last layer's rows of every token, BERT-{}", c.config);
 }
 

@@ -12,7 +12,7 @@
 namespace minbert::bench {
 
 struct Case {
-  std::string name, config, mode;                   // mode: train, encoder, pretrain, forward, encode
+  std::string name, config, mode;                   // mode: train, encoder, pretrain, forward, encode, sentences
   int sentences, length;                            // length 0: drawn as SST's are, or (encoder) PhraseBank's
   int steps;                                        // rounds that count
   double share = 0, times = 0, memory = 0;          // to reach: of the yardstick's rate, PyTorch's over ours; or 0
@@ -78,6 +78,7 @@ bool run_modes(const Options& options, Record& record);      // modes.cpp: --tra
 bool run_scaling(const Options& options, const PyTorch& pytorch);      // scaling.cpp: against tokens and layers
 std::vector<Case> encode_cases();                   // encode.cpp
 bool run_encode(const Options& options, const PyTorch& pytorch, Record& record);
+bool run_sentences(const Options& options, const PyTorch& pytorch, Record& record);
 std::vector<Case> gpu_cases();                      // gpu.cpp
 bool run_on_gpu(const Options& options, Record& record);
 

@@ -66,7 +66,7 @@ struct Measurement {
   std::string group = group_of(work), label = label_of(work);
   std::vector<double> tokens = {}, flops = {}, rates = {};         // of a step; of the yardstick: one for each round
 
-  std::string unit() const { return "tokens"; }
+  std::string unit() const { return work.mode == "sentences" ? "texts" : "tokens"; }
   // Prints what it measures, its progress (on stderr) and a row for each program.
   bool run(const Options& options);                 // did the first program run?
   bool compared(const Program& p) const { return p.ran() && p.beside != nothing && programs[p.beside].ran(); }

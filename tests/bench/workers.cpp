@@ -14,9 +14,12 @@
 #include "engine/process.h"
 #include "engine/profile.h"
 #include "engine/storage.h"
+#include "files/about.h"
 #include "minbert/bert.h"
+#include "minbert/files.h"
 #include "minbert/optimizer.h"
 #include "minbert/tokenizer.h"
+#include "models/encode_file.h"
 #include "train/cli/train_mode.h"
 
 namespace minbert::bench {
@@ -170,6 +173,24 @@ void sum_worker(int64_t count) {
     });
     MB_CHECK(sum > 0, "the sum of {} numbers of 0.5 is {}", count, sum);
     std::cout << time << std::endl;
+  }
+}
+
+void sentences_worker(const std::string& folder) {
+  const TrainedModel trained(folder);
+  std::cout << "minbert's encode, " << omp_get_max_threads() << " threads" << std::endl;
+  const std::string input = folder + "/texts";
+  for (std::string line; std::getline(std::cin, line);) {
+    const int64_t count = std::stoll(line);
+    std::ifstream corpus(shipped("data/mini/corpus.txt"));
+    std::string texts, text;
+    for (int64_t i = 0; i < count && std::getline(corpus, text);)
+      if (!text.empty()) texts += text + '\n', ++i;
+    write_file(input, texts);
+    std::cout << seconds([&] {
+      for (auto times = 1 + std::ranges::count(line, ';'); times > 0; --times)
+        encode(trained, {.input = input, .output = folder + "/vectors.safetensors", .task = "", .pool = Pool::mean});
+    }) << std::endl;
   }
 }
 

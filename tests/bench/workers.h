@@ -25,6 +25,8 @@ inline int64_t masked_among(int64_t tokens) { return tokens * 15 / 100; }
 void sgemm_worker();
 // A sum of so many numbers, the same ones, for each batch of a line.
 void sum_worker(int64_t count);
+// "N": encodes N lines of data/mini/corpus.txt with the model of the folder, into a file there; "N;N": twice.
+void sentences_worker(const std::string& folder);
 // On the GPU, "PRECISION N TIMES": the seconds of one of TIMES products of two N x N matrices, by the project's gemm.
 void gpu_product_worker();
 
