@@ -32,7 +32,11 @@ inline std::string only_operation;
 inline bool is_called(const Case& c, const std::string& name) {
   return name.empty() || name == c.operation || name == c.operation + " " + c.form;
 }
+inline bool is_asked_for(const std::string& operation) {
+  return only_operation.empty() || (only_operation + " ").starts_with(operation + " ");
+}
 inline constexpr const char* every_backward = "ops: every backward is the derivative of its forward";
+inline constexpr const char* golden_operations = "golden: operations have PyTorch's values and gradients";
 
 inline std::vector<Case> cases() {
   const Batch batch = ragged();

@@ -62,16 +62,40 @@ def operations():
     }
 
 
+def later_operations():
+    q, k, v = random(9, 6), random(9, 6), random(9, 6)
+
+    def attention(*qkv):                            # of sentences of 3, 1 and 5 tokens, by three heads of two columns
+        def of_head(q, k, v):
+            return torch.softmax(q @ k.T / 2**0.5, -1) @ v
+        return torch.cat([torch.cat([of_head(*head) for head in zip(*(x.split(2, 1) for x in sentence))], 1)
+                          for sentence in zip(*(x.split([3, 1, 5]) for x in qkv))])
+    return {
+        "add": ([random(4, 6), random(4, 6)], torch.add),
+        "sqrt": ([random(4, 6).abs() + 0.5], torch.sqrt),
+        "gelu_new": ([random(4, 6, scale=2)], lambda x: F.gelu(x, approximate="tanh")),
+        "matmul_tn": ([random(4, 3), random(4, 5)], lambda a, b: a.T @ b),
+        "feed_forward": ([random(3, 4), random(5, 4), random(5), random(4, 5), random(4)],
+                         lambda x, w1, b1, w2, b2: F.linear(F.gelu(F.linear(x, w1, b1)), w2, b2)),
+        "attention": ([q, k, v], attention),
+    }
+
+
 def write_operations():
     tensors = {}
-    for name, (inputs, f) in operations().items():
-        inputs = [x.clone().requires_grad_() for x in inputs]
-        value = f(*inputs)
-        cotangent = random(*value.shape)
-        value.backward(cotangent)
-        tensors.update({f"{name}.value": value, f"{name}.cotangent": cotangent})
-        for i, x in enumerate(inputs):
-            tensors.update({f"{name}.input{i}": x, f"{name}.gradient{i}": x.grad})
+
+    def add(all_operations):
+        for name, (inputs, f) in all_operations.items():
+            inputs = [x.clone().requires_grad_() for x in inputs]
+            value = f(*inputs)
+            cotangent = random(*value.shape)
+            value.backward(cotangent)
+            tensors.update({f"{name}.value": value, f"{name}.cotangent": cotangent})
+            for i, x in enumerate(inputs):
+                tensors.update({f"{name}.input{i}": x, f"{name}.gradient{i}": x.grad})
+    add(operations())
+    with torch.random.fork_rng():                   # the files below keep the numbers that they had before these
+        add(later_operations())
     write("ops.safetensors", tensors)
 
 
