@@ -197,8 +197,10 @@ build/$(1)/std-O0.h.gch build/$(1)/std-O3.h.gch: build/$(1)/std-%.h.gch: build/s
 build/$(1)/%.o: %.cpp build/config.mk | build/$(1)/std-O3.h.gch
 	$$(call compile,$(1))
 LIBRARY_$(1) := $$(call objects,$(1),$$(LIBRARY) $$(ALSO_$(1))) $(CHOICE)
-build/test-$(1): $$(LIBRARY_$(1)) \
-    $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES) $$(TEST_FILES)) $$(GRAMMAR))
+TEST_$(1) := $$(LIBRARY_$(1)) $$(call objects,$(1),$$(filter-out $$(NOT_$(1)),$$(STUDIES) $$(TEST_FILES)) $$(GRAMMAR))
+build/test-$(1): $$(TEST_$(1))
+	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
+build/control-$(1): $$(filter-out %/control.o,$$(TEST_$(1))) build/control.o
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)))
 build/$(1)/bin/bench: $$(call objects,$(1),$$(BENCHMARK) $$(call studies_of,tests/bench/)) $$(LIBRARY_$(1))
 	$$(call link,$$(FLAGS_$(1)),$$(LIBS_$(1)) -ldl)
@@ -245,12 +247,18 @@ $(foreach build,cpu double cuda,$(NO_LOOPS:%.cpp=build/$(build)/%.o)): OPTIMISE 
 $(TEST_FILES:%.cpp=build/cpu/%.o) $(TEST_FILES:%.cpp=build/double/%.o): OPTIMISE := -O0
 $(foreach build,cpu double,$(eval $(TEST_FILES:%.cpp=build/$(build)/%.o): | build/$(build)/std-O0.h.gch))
 
+# The tests' control: the same program, where no test passes (.build/grade).
+build/control.o: tests/control.cpp
+	$(call say,control,$<)
+	$(Q)$(CXX) $(FLAGS) -DMINBERT_CONTROL -c $< -o $@
+
 # The file that includes mpi.h.
 $(patsubst %,build/%/src/engine/ranks.o,$(BUILDS)): OPTIMISE = $(MPI_FLAGS)
 
 # The file that includes md4c-html.h, and what is linked with it
 $(BUILDS:%=build/%/examples/companion/walk.o): OPTIMISE += $(MD4C_FLAGS)
-$(BUILDS:%=build/%/bin/companion) $(addprefix build/test-,cpu asan cuda): FOUND_LIBRARIES += $(MD4C_LIBRARIES)
+$(BUILDS:%=build/%/bin/companion) $(addprefix build/test-,cpu asan cuda) build/control-cpu: \
+  FOUND_LIBRARIES += $(MD4C_LIBRARIES)
 
 # Programs say which version and commit they are of: --version, studies.
 ABOUT := $(BUILDS:%=build/%/src/files/about.o)

@@ -1,6 +1,6 @@
 // The one main of all tests. It says what this build is and what it does not run. --device cuda: on the GPU.
 // --kernels NAME: with OpenBLAS's kernels of this name. --operation NAME: the gradient check of this operation of ops.h
-// alone; --operation "NAME FORM": of this form of it.
+// alone, and its golden values, where there are some; --operation "NAME FORM": of this form of it.
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <cblas.h>
 #include <doctest/doctest.h>
@@ -12,14 +12,39 @@
 
 #include "engine/cuda.h"
 #include "engine/process.h"
+#include "golden_file.h"
 #include "minbert/autograd.h"
+#include "minbert/safetensors.h"
 #include "op_cases.h"
+
+namespace minbert::test {
+
+extern const bool is_control;                       // control.cpp
+
+// In the forms in which tests compare.
+constexpr const char* all_wrong = "control: statements that are wrong";
+TEST_CASE(all_wrong * doctest::skip()) {
+  const std::vector<real> one = {1, 2, 3}, other = {1, 2, 4};
+  const std::string text = "text";
+  CHECK(text.empty());
+  CHECK_FALSE(text.starts_with("te"));
+  CHECK(text == "word");
+  CHECK(one.size() == 4);
+  CHECK(one == other);
+  CHECK(one[0] == other[1]);
+  CHECK(one[0] > other[1]);
+  CHECK(double(one[2]) == doctest::Approx(double(other[2])).epsilon(1e-4));
+  CHECK(largest(one) < 1);
+  CHECK(difference(one, other) < tolerance(1e-4, 1e-13));
+}
+
+}  // namespace minbert::test
 
 namespace {
 
 // With MINBERT_RECEIPT in the environment: a word, one line on stdin, stands in the last line of the output, before the
-// counts. .build/grade believes no other counts: it takes 128 random bits for the word, which no function under test
-// knows, since it is read before the first of them runs, and even before objects of other files are made.
+// counts. .build/grade believes no other counts. It takes 128 random bits for the word, which is read before objects of
+// other files are made.
 struct Receipt {
   char word[64] = {};
   Receipt() {
@@ -61,12 +86,12 @@ REGISTER_LISTENER("new tape", 1, NewTape);
 // The gradient checks of one operation, and no other test.
 void choose_operation(const std::string& name, doctest::Context& context) {
   std::set<std::string> names;
-  bool found = false;
+  std::string operation;
   for (const minbert::test::Case& c : minbert::test::cases()) {
     names.insert(c.operation);
-    found |= minbert::test::is_called(c, name);
+    if (minbert::test::is_called(c, name)) operation = c.operation;
   }
-  if (!found) {
+  if (operation.empty()) {
     std::cerr << "--operation " << name << ": there is no such operation; those of ops.h are\n ";
     for (const std::string& known : names) std::cerr << " " << known;
     std::cerr << "\n";
@@ -74,6 +99,21 @@ void choose_operation(const std::string& name, doctest::Context& context) {
   }
   minbert::test::only_operation = name;
   context.addFilter("test-case", minbert::test::every_backward);
+  const minbert::SafeTensors golden(minbert::test::golden_file("ops.safetensors"));
+  if (golden.entries().contains(operation + ".value"))
+    context.addFilter("test-case", minbert::test::golden_operations);
+}
+
+// What the control makes of a run: a failure, if each wrong statement is found to be wrong. So no test passes there but
+// one that passes whatever it compares.
+int control_status() {
+  std::ostream nowhere(nullptr);
+  doctest::Context context;
+  context.addFilter("test-case", minbert::test::all_wrong);
+  context.setOption("no-skip", true);
+  context.setCout(&nowhere);
+  context.run();
+  return counted.numAsserts > 0 && counted.numAssertsFailed == counted.numAsserts ? 1 : 0;
 }
 
 }  // namespace
@@ -114,9 +154,11 @@ int main(int argc, char** argv) {
   context.setCout(&shown);
   if (!operation.empty()) choose_operation(operation, context);
   if (!gpu) context.addFilter("test-case-exclude", "cuda:*");
-  const int status = context.run();
+  int status = context.run();
+  const doctest::TestRunStats run = counted;
+  if (minbert::test::is_control) status = control_status();
   if (receipt.word[0])
-    shown << "\nreceipt " << receipt.word << ": cases " << counted.numTestCasesPassingFilters << ", assertions "
-          << counted.numAsserts << ", status " << status << std::endl;
+    shown << "\nreceipt " << receipt.word << ": cases " << run.numTestCasesPassingFilters << ", assertions "
+          << run.numAsserts << ", status " << status << std::endl;
   return status;
 }

@@ -104,13 +104,17 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
   };
   file("examples/labs/04-norm/points",
        "# lab 4\n10\tdouble\tops:gelu\n20\tdouble\ta, \"b\"\n5\tfloat\tfails\twrite fails\n5\tfloat\tempty\n"
-       "5\tfloat\tnone\n5\tfloat\ttwice\n5\tfloat\tsegfault\n5\tfloat\tdies\n0\tfloat\tforged\n0\tfloat\tcorrected\n");
+       "5\tfloat\tnone\n5\tfloat\ttwice\n5\tfloat\tsegfault\n5\tfloat\tdies\n0\tfloat\tforged\n0\tfloat\tcorrected\n"
+       "0\tfloat\tops:abs\n");
   file("build/test-cpu",
        "#!/bin/bash\n"
        "read word\n"
-       "counts() { echo \"receipt $word: cases $1, assertions $2, status ${3:-0}\"; }\n"
+       "passes=0\n"
+       "counts() { echo \"receipt $word: cases $1, assertions $2, status ${3:-$passes}\"; }\n"
        "case $* in\n"
-       "  '--operation gelu' | '--test-case=a\\, \"b\"') counts 1 7 ;;\n"
+       "  '--operation gelu') counts 2 7 ;;\n"
+       "  '--operation abs' | '--test-case=a\\, \"b\"') counts 1 7 ;;\n"
+       "  *always) counts 1 7 0 ;;\n"
        "  *forged) echo '[doctest] test cases: 1 | 1 passed'; word=0; counts 1 7 ;;\n"
        "  *corrected) counts 1 7 1; counts 1 7 ;;\n"
        "  *fails) printf '===\\nx.cpp:1:\\nTEST CASE: fails\\n\\nx.cpp:9: ERROR: CHECK( 1 == 2 ) is NOT correct!\\n'\n"
@@ -121,9 +125,10 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
        "  *segfault) kill -SEGV $$ ;;\n"
        "  *dies) echo 'no vocabulary'; exit 3 ;;\n"
        "esac\n");
-  std::filesystem::copy(world.path("build/test-cpu"), world.path("build/test-double"));
+  shell(world.path("build"), "chmod +x test-cpu && cp test-cpu test-double && "
+                             "sed 's/passes=0/passes=1/' test-cpu | tee control-cpu control-double && chmod +x *");
   const std::string grade = "MAKE=true " + repository(".build/grade");
-  const ShellResult result = shell(world.path(""), "chmod +x build/test-* && " + grade + " 4");
+  const ShellResult result = shell(world.path(""), grade + " 4");
   INFO(result.said);
   CHECK(result.status == 0);
   for (const char* line :
@@ -133,7 +138,8 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
         "  0 /  5  twice (float): there are 2 tests of this name\n", "  0 /  5  segfault (float): crashed",
         "  0 /  5  dies (float): ended before its end (exit status 3)\n", "no vocabulary\n",
         "  0 /  0  forged (float): ended before its end (exit status 0)\n",
-        "  0 /  0  corrected (float): failed\n", " 30 / 60  04-norm\n",
+        "  0 /  0  corrected (float): failed\n",
+        "  0 /  0  ops:abs (float): tests/golden has no values of it\n", " 30 / 60  04-norm\n",
         "next: write fails; build/test-cpu \"--test-case=fails\"\n"})
     CHECK_MESSAGE(result.has(line), line);
   CHECK(!result.has("another"));
@@ -141,6 +147,10 @@ TEST_CASE("labs: a line gives its points when its test passes and checks somethi
                                                        "0\t5\tfailed\tfails\n"));
   file("examples/labs/04-norm/points", "# lab 4\n10\tdouble\tops:gelu\n# then: make demo\n");
   CHECK(shell(world.path(""), grade + " 4").has(" 10 / 10  04-norm\nnext: make demo\n"));
+  file("examples/labs/04-norm/points", "10\tdouble\tops:gelu\n5\tfloat\talways\n");
+  CHECK(shell(world.path(""), grade + " 4").has("  0 /  5  always (float): passes in the control, too"));
+  CHECK(read_file(world.path("grade.tsv")) == "0\t10\tpassed\tops:gelu\n"
+                                              "0\t5\tpasses in the control, too, where no test passes\talways\n");
   file("examples/labs/04-norm/points", "10 double ops:gelu\n");
   CHECK(shell(world.path(""), grade + " 4").has("points:1:10 double ops:gelu\ngrade: expected: points, float, double"));
   CHECK(shell(world.path(""), grade + " 5").has("N=5: there is no such lab"));
@@ -153,7 +163,7 @@ TEST_CASE("labs: of a hand-in nothing counts but the files that its lab names") 
     std::filesystem::create_directories(std::filesystem::path(world.path(name)).parent_path());
     write_file(world.path(name), text);
   };
-  const std::string points = "examples/labs/04-norm/points", program = "build/test-cpu";
+  const std::string points = "examples/labs/04-norm/points", program = "build/test-cpu", control = "build/control-cpu";
   for (const std::string folder : {"", "copy/"}) {
     file(folder + points, "40\tfloat\ta\n20\tfloat\tb, \"c\"\n");
     file(folder + "examples/labs/04-norm/holes", "src/x.cpp\n");
@@ -164,11 +174,13 @@ TEST_CASE("labs: of a hand-in nothing counts but the files that its lab names") 
   file("copy/" + program,
        "#!/bin/bash\nread word\ngrep -q right src/x.cpp\nstatus=$?\n"
        "echo \"receipt $word: cases 1, assertions 3, status $status\"\nexit $status\n");
+  file("copy/" + control, "#!/bin/bash\nread word\necho \"receipt $word: cases 1, assertions 3, status 1\"\nexit 1\n");
   file("make", "#!/bin/bash\nfor a; do case $a in TO=*) cp -r copy ${a#TO=} ;; esac; done\n");
   for (const std::string student : {"right", "wrong", "linked", "nothing"}) {
     file(student + "/" + points, "60\tfloat\ta\n");
     file(student + "/" + program,
          "#!/bin/bash\nread word\necho \"receipt $word: cases 1, assertions 3, status 0\"\n");
+    file(student + "/" + control, "#!/bin/bash\nread word\n");
     file(student + "/.build/grade", "#!/bin/bash\nprintf '60\\t60\\tpassed\\ta\\n' > grade.tsv\n");
     file(student + "/answers.md", "4.1 = 5\n");
     if (student == "right" || student == "wrong") file(student + "/src/x.cpp", student + "\n");
@@ -176,7 +188,7 @@ TEST_CASE("labs: of a hand-in nothing counts but the files that its lab names") 
   const std::string tools = repository(".build");
   shell(world.path(""), "mkdir class linked/src && cp -r " + tools + " copy/");
   shell(world.path(""), "ln -s $PWD/right/src/x.cpp linked/src/");
-  shell(world.path(""), "chmod +x make */build/test-cpu */.build/grade examples/labs/own-numbers");
+  shell(world.path(""), "chmod +x make */build/*-cpu */.build/grade examples/labs/own-numbers");
   for (const std::string student : {"right", "wrong", "linked", "nothing"})
     shell(world.path(student), "tar -czf ../class/hand-in-" + student + "-7.tar.gz .build *");
   const ShellResult result = shell(world.path(""), "AS= MAKE=$PWD/make " + tools + "/grade-hand-ins 4 class");
