@@ -72,6 +72,7 @@ TEST_CASE("attention: in a causal batch a token has what the text up to it alone
     CHECK(difference(seen, last_rows(of_begin, L, L)) < tolerance(1e-5, 1e-13));
     for (int j = L; j < T; ++j) CHECK(seen[size_t(j)] == 0);
   }
+  CHECK(difference(O[0].values(), O[T - 1].values()) > 0.01);           // not a constant
 }
 
 // Of several sentences, with dropout, and in bf16 where the processor has it
