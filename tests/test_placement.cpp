@@ -178,7 +178,12 @@ TEST_CASE("placement: a head's scale is that of its columns of the matrix behind
     of_folded.copy_from(std::vector<real>{1, 1});
   }
   const Batch batch = three_sentences({});
-  CHECK(difference(scaled.hidden(batch), folded.hidden(batch)) < tolerance(1e-5, 1e-13));
+  const std::vector<real> y = scaled.hidden(batch);
+  CHECK(difference(y, folded.hidden(batch)) < tolerance(1e-5, 1e-13));
+  for (const int layer : {0, 1})
+    scaled.parameters.value(formatted("encoder.layer.{}.attention.self.head_scale", layer))
+        .copy_from(std::vector<real>{1, 1});
+  CHECK(difference(scaled.hidden(batch), y) > 1e-3);                    // not a constant
 }
 
 TEST_CASE("placement: a packed batch is its sentences one at a time, where the norm does not mix them") {
