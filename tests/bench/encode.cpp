@@ -14,9 +14,9 @@
 
 #include "bench/page.h"
 #include "bench/turns.h"
-#include "files/about.h"
 #include "minbert/bert.h"
 #include "minbert/checkpoint.h"
+#include "minbert/shipped.h"
 #include "minbert/tokenizer.h"
 
 namespace minbert::bench {
