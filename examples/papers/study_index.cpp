@@ -18,17 +18,18 @@ using namespace minbert;
 
 int main(int argc, char** argv) {
   std::vector<std::string> folders;
-  std::string document, item;
+  std::string document, item, on;
   CommandLine line("study_index",
                    "Lists the reports in a folder's folders on one page.");
   line.option("folder", folders, "as build/study, which make study writes", "DIR");
   line.option("--markdown", document, "print a document's item from data/papers/measured: cln, isobn, ...", "DOCUMENT");
   line.option("--item", item, "that item", "ITEM");
+  line.option("--on", on, "only of a model and data of this name: minilm", "NAME");
   line.closing("Writes FOLDER/index.html.", {"build/study", "--markdown cln --item switch"});
   line.parse(argc, argv, "build/study");
   return run_program("study_index", [&] {
     if (!document.empty())
-      std::cout << measured_markdown(measured_reports(shipped("data/papers/measured")), document, item);
+      std::cout << measured_markdown(measured_reports(shipped("data/papers/measured")), document, item, on);
     for (const std::string& folder : folders) {
       MB_CHECK(std::filesystem::is_directory(folder),
                "{}: there is no such folder; make study writes build/study", folder);

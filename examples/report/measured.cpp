@@ -222,13 +222,13 @@ std::vector<StudyReport> measured_reports(const std::string& folder) {
 }
 
 std::string measured_markdown(const std::vector<StudyReport>& studies, const std::string& document,
-                              const std::string& item) {
+                              const std::string& item, const std::string& on) {
   std::string text;
   const auto row = [](const Names& cells) { return "| " + joined(cells, " | ") + " |\n"; };
   for (const StudyReport& study : studies)
     for (const Json& one : study.report["items"].items()) {
       if (study.report["document"]["page"].string() != document || one["name"].string() != item ||
-          one["status"].string() != "run")
+          one["status"].string() != "run" || study.report["on"].string().find(on) == std::string::npos)
         continue;
       text += formatted("{}{}; {}:\n\n", text.empty() ? "" : "\n", study.report["on"].string(),
                         study.report["grid"].string());
@@ -247,7 +247,8 @@ std::string measured_markdown(const std::vector<StudyReport>& studies, const std
         text += formatted("- *{}*: {} ({})\n", claim["verdict"].string(), claim["text"].string(),
                           claim["why"].string());
     }
-  MB_CHECK(!text.empty(), "data/papers/measured: no study of {} has {}", document, item);
+  MB_CHECK(!text.empty(), "data/papers/measured: no study of {} has {}{}", document, item,
+           on.empty() ? "" : " on " + on);
   return text;
 }
 

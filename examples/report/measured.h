@@ -35,9 +35,9 @@ std::string measured_text(const Paper& paper, const Json& report, const Json& st
 std::vector<StudyReport> measured_reports(const std::string& folder);
 
 // An item of a document as Markdown, for a README: of each study that has it, where it ran, its values and its claims.
-// Between the lines "<!-- measured DOCUMENT ITEM -->" and "<!-- end -->" a README holds this, and a test compares them.
-// Error: no study has it.
+// Between the lines "<!-- measured DOCUMENT ITEM ON -->" and "<!-- end -->" a README holds this, and a test compares
+// them. on: a part of "MODEL on DATA"; "": all. Error: no study has it.
 std::string measured_markdown(const std::vector<StudyReport>& studies, const std::string& document,
-                              const std::string& item);
+                              const std::string& item, const std::string& on = "");
 
 }  // namespace minbert

@@ -338,14 +338,16 @@ TEST_CASE("papers: what README files show of shipped values is what study_index 
     for (size_t at = text.find(begin); at != text.npos; at = text.find(begin, at + 1), ++blocks) {
       const size_t line = text.find('\n', at);
       std::istringstream names(text.substr(at + begin.size(), line - at - begin.size()));
-      std::string document, item;
-      names >> document >> item;
+      std::string document, item, on;
+      names >> document >> item >> on;
+      if (on == "-->") on.clear();
       INFO(file << ": " << document << " " << item);
-      CHECK(text.substr(line + 1, text.find(end, line) - line - 1) == measured_markdown(studies, document, item));
+      CHECK(text.substr(line + 1, text.find(end, line) - line - 1) == measured_markdown(studies, document, item, on));
     }
   }
   CHECK(blocks > 0);
   CHECK(contains(error_of([&] { measured_markdown(studies, "cln", "tab9"); }), "no study of cln has tab9"));
+  CHECK(contains(error_of([&] { measured_markdown(studies, "cln", "test", "large"); }), "has test on large"));
 }
 
 }  // namespace minbert::test
