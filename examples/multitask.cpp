@@ -104,8 +104,7 @@ int run(CommandLine& line, TrainOptions& o) {
   }
   std::vector<Scores> yardsticks;                   // before the training: they read the data again
   if (ranks().first() && o.epochs > 0) yardsticks = yardsticks_of(experiment, start);
-  Recorder recorder(o.out, experiment.config(o).tasks);
-  const RunResult result = train(experiment, o, o.out, 0, false, &recorder);
+  const RunResult result = train_recorded(experiment, o, o.out);
   if (result.interrupted) return 130;
   if (o.epochs == 0) {
     std::cout << "the initial model is in " << o.out << "/model\n";

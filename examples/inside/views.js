@@ -396,12 +396,12 @@ function predictionsApart(A, B) {
 // Of the first model's run: a row a norm, a column a recorded step; under it the norms at the step of the slider.
 function learningView() {
   const { columns, of } = first.recorded, { what, sites, values } = of[state.recorded];
-  const at = Math.min(state.step, columns.length) - 1, site = r => sites[r] === '[CLS]' ? sites[r] : normName(sites[r]);
-  const of_step = sites.map((_, r) => [site(r), values[r][at]]);
-  return [heatMap({ key: 'recorded', caption: what, rows: sites.map((_, r) => site(r)), columns, labels: false,
-      value: (r, c) => values[r][c], says: (r, c) => `${what} of ${site(r)} at step ${columns[c]}: ${number(values[r][c])}`,
+  const at = Math.min(state.step, columns.length) - 1, rows = sites.map(normName);
+  const ofStep = rows.map((name, r) => [name, values[r][at]]);
+  return [heatMap({ key: 'recorded', caption: what, rows, columns, labels: false,
+      value: (r, c) => values[r][c], says: (r, c) => `${what} of ${rows[r]} at step ${columns[c]}: ${number(values[r][c])}`,
       row: state.norm - 1, column: at, choose: (r, c) => set({ norm: r + 1, step: c + 1 }) }),
-    el('p', {}, `Step ${columns[at]}:`), bars(of_step, greatest(of_step.map(([, x]) => Math.abs(x))))];
+    el('p', {}, `Step ${columns[at]}:`), bars(ofStep, greatest(ofStep.map(([, x]) => Math.abs(x))))];
 }
 function stepSlider() {
   const input = el('input', { type: 'range', min: 1, max: first.recorded.columns.length, value: state.step, 'data-key': 'step',

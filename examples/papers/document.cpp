@@ -155,8 +155,7 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
   run.options["halves"] = "of the dev rows";        // a result that lacks them is another run's
   run.work = [o](const std::string& folder) {
     const Experiment experiment(o);
-    Recorder recorder(folder, experiment.config(o).tasks);
-    const RunResult trained_run = train(experiment, o, folder, 0, false, &recorder);
+    const RunResult trained_run = train_recorded(experiment, o, folder);
     if (trained_run.interrupted) throw Interrupted();
     TrainedModel trained(folder);
     const TaskData& data = experiment.data()[0];

@@ -7,12 +7,11 @@
 
 namespace minbert {
 
-Series recorded(const Document& document, const Run& run, const std::string& site, const std::string& what) {
-  const CsvTable table(document.folder(run) + "/sites.csv");
-  const Numbers steps = table.numbers("step"), values = table.numbers("value");
+Series RecordedRun::of(const std::string& site, const std::string& what) const {
+  const Numbers steps = sites_.numbers("step"), values = sites_.numbers("value");
   Series series;
-  for (size_t i = 0; i < table.rows(); ++i)
-    if (table.texts("site")[i] == site && table.texts("what")[i] == what) series.add(steps[i], values[i]);
+  for (size_t i = 0; i < sites_.rows(); ++i)
+    if (sites_.texts("site")[i] == site && sites_.texts("what")[i] == what) series.add(steps[i], values[i]);
   return series;
 }
 
@@ -31,34 +30,34 @@ bool was_recorded(const Document& document, ItemReport& report) {
 
 void show_recorded(const Document& document, ItemReport& report, const RecordedFigure& figure,
                    const std::vector<RecordedRow>& rows) {
-  Names columns = figure.columns;
+  Names columns = figure.columns, heads = {""};
   columns.insert(columns.end(), {figure.of, "when", "seed", "value"});
+  heads.insert(heads.end(), figure.methods.begin(), figure.methods.end());
   LongTable evidence(columns);
-  const auto add = [&](const RecordedRow& row, const std::string& method, const char* when, int seed, double value) {
-    Names keys = row.keys;
-    keys.insert(keys.end(), {method, when, std::to_string(seed)});
-    evidence.add(keys, finite(value));
-  };
-  const auto series_of = [&](const RecordedRow& row, const std::string& method) {
-    std::vector<Series> all;
-    for (const int seed : document.seeds()) all.push_back(figure.series(row, method, seed));
-    return all;
-  };
-  report.figure(figure.text, rows, [&](const RecordedRow& row) {
+  Figure curves{.columns = 2, .panels = {}};
+  std::vector<ItemReport::TableRow> lines;
+  for (const RecordedRow& row : rows) {
     Panel panel{.title = row.title, .x_label = "step", .y_label = figure.y_label};
-    for (const std::string& method : figure.methods) panel.curves.push_back(mean_of(method, series_of(row, method)));
-    return panel;
-  });
-  report.table(figure.y_label + ": at the first step → at the end", "", rows, figure.methods,
-               [&](const RecordedRow& row, const std::string& method) {
-                 Numbers starts, ends;
-                 for (size_t i = 0; const Series& series : series_of(row, method)) {
-                   starts.push_back(series.y.empty() ? NAN : series.y[0]), ends.push_back(end_of(series));
-                   add(row, method, "start", document.seeds()[i], starts.back());
-                   add(row, method, "end", document.seeds()[i++], ends.back());
-                 }
-                 return formatted("{} → {}", mean_text(starts, 3), mean_text(ends, 3));
-               });
+    lines.push_back({row.title, {}});
+    for (const std::string& method : figure.methods) {
+      std::vector<Series> of_seeds;
+      Numbers starts, ends;
+      for (const int seed : document.seeds()) {
+        const Series& series = of_seeds.emplace_back(row.series(method, seed));
+        starts.push_back(series.y.empty() ? NAN : series.y[0]), ends.push_back(end_of(series));
+        for (const auto& [when, value] : {std::pair("start", starts.back()), {"end", ends.back()}}) {
+          Names keys = row.keys;
+          keys.insert(keys.end(), {method, when, std::to_string(seed)});
+          evidence.add(keys, finite(value));
+        }
+      }
+      panel.curves.push_back(mean_of(method, of_seeds));
+      lines.back().cells.push_back({"", formatted("{} → {}", mean_text(starts, 3), mean_text(ends, 3))});
+    }
+    curves.panels.push_back(panel);
+  }
+  report.figure(curves, figure.text);
+  report.table(figure.y_label + ": at the first step → at the end", heads, lines);
   report.csv(evidence);
   report.judge_by(evidence, {1, 3, ""});
 }

@@ -6,8 +6,15 @@
 
 namespace minbert {
 
-// A site's values over the recorded steps of a run.
-Series recorded(const Document& document, const Run& run, const std::string& site, const std::string& what);
+// What a run recorded.
+class RecordedRun {
+ public:
+  RecordedRun(const Document& document, const Run& run) : sites_(document.folder(run) + "/sites.csv") {}
+  Series of(const std::string& site, const std::string& what) const;    // over the recorded steps
+
+ private:
+  CsvTable sites_;
+};
 // The mean over the last quarter of the steps, since each is of one batch.
 double end_of(const Series& series);
 // False, and said, where nothing was recorded.
@@ -16,6 +23,7 @@ bool was_recorded(const Document& document, ItemReport& report);
 struct RecordedRow {                                // a panel, and a row of the table
   Names keys;
   std::string title;
+  std::function<Series(const std::string& method, int seed)> series;
 };
 
 // A panel for each row with a curve for each method, the mean over the seeds; a table of the first recorded step and
@@ -25,7 +33,6 @@ struct RecordedFigure {
   std::string of;                                   // what the methods are, as a column: "norm"
   std::string y_label, text;                        // text: under the figure
   Names methods;
-  std::function<Series(const RecordedRow& row, const std::string& method, int seed)> series;
 };
 void show_recorded(const Document& document, ItemReport& report, const RecordedFigure& figure,
                    const std::vector<RecordedRow>& rows);

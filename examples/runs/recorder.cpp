@@ -137,6 +137,12 @@ void Recorder::after_backward() {
   MB_CHECK(out_, "{}/sites.csv: cannot write; is the disk full?", folder_);
 }
 
+RunResult train_recorded(const Experiment& experiment, const TrainOptions& options, const std::string& folder,
+                         bool score_training) {
+  Recorder recorder(folder, experiment.config(options).tasks);
+  return train(experiment, options, folder, 0, score_training, &recorder);
+}
+
 // ---- Drawn
 
 namespace {

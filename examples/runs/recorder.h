@@ -19,6 +19,7 @@
 
 #include "engine/tape.h"
 #include "minbert/observer.h"
+#include "minbert/trainer.h"
 #include "report/item_report.h"
 
 namespace minbert {
@@ -43,6 +44,10 @@ class Recorder : public Observer {
   std::map<std::string, std::vector<real>> start_;  // γ_0
   std::ofstream out_;
 };
+
+// Trains in the folder, and records every RunOptions::record-th step.
+RunResult train_recorded(const Experiment& experiment, const TrainOptions& options, const std::string& folder,
+                         bool score_training = false);
 
 // For a script: {columns: ["0 sst", ...], of: [{what, sites, values [sites,columns]}]}; null: there is no sites.csv
 Json recorded_json(const std::string& folder);

@@ -67,8 +67,7 @@ std::optional<std::vector<VariantRuns>> run_all(const Experiment& experiment,
       options.seed = o.seed + s;
       const std::string in_out = formatted("{}/seed-{}", variant.label, options.seed);
       const auto work = [=, &experiment, &start](const std::string& folder) {
-        Recorder recorder(folder, experiment.config(options).tasks);
-        const RunResult result = train(experiment, options, folder, 0, score_training, &recorder);
+        const RunResult result = train_recorded(experiment, options, folder, score_training);
         if (result.interrupted) throw Interrupted();
         if (options.epochs > 0)
           report_run(folder, experiment, result, with_options(start, settings_of(options)));

@@ -84,8 +84,7 @@ Run ClnRuns::training(const ClnTraining& training, int seed) const {
   run.options["kept"] = "halves, switch";           // a result that lacks them is another run's
   run.work = [t, whole = training.name.empty()](const std::string& folder) {
     const Experiment experiment(t);
-    Recorder recorder(folder, experiment.config(t).tasks);
-    const RunResult trained_run = train(experiment, t, folder, 0, whole, &recorder);
+    const RunResult trained_run = train_recorded(experiment, t, folder, whole);
     if (trained_run.interrupted) throw Interrupted();
     Json result = Json::object({{"epoch", trained_run.best_epoch + 1}});
     for (size_t i = 0; i < experiment.data().size(); ++i) {

@@ -243,15 +243,14 @@ void learning(const Tuning& t, ItemReport& report) {
   if (!was_recorded(t.document, report)) return;
   std::vector<RecordedRow> rows;
   for (const Task& task : t.document.tasks())
-    for (const char* what : {"EV_1", "EV_3"}) rows.push_back({{task.name, what}, task.title + " " + what});
-  const auto series = [&](const RecordedRow& row, const std::string& norm, int seed) {
-    const Task& task = *std::ranges::find(t.document.tasks(), row.keys[0], &Task::name);
-    return recorded(t.document, t.grid().run(task, t.recorded(norm), seed), "[CLS]", row.keys[1]);
-  };
+    for (const char* what : {"EV_1", "EV_3"})
+      rows.push_back({{task.name, what}, task.title + " " + what, [&t, &task, what](const std::string& norm, int seed) {
+        return RecordedRun(t.document, t.grid().run(task, t.recorded(norm), seed)).of("[CLS]", what);
+      }});
   show_recorded(t.document, report, {.columns = {"task", "what"}, .of = "norm", .y_label = "EV_k of h in the batch",
                                      .text = "The share of h's variance along its first direction and along its "
                                              "first three, before the norm, while the model is fine-tuned",
-                                     .methods = cls_norm_names, .series = series}, rows);
+                                     .methods = cls_norm_names}, rows);
 }
 
 }  // namespace

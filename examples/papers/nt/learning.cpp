@@ -24,9 +24,9 @@ auto grid(const SharedNtRuns& runs) {
 
 // |log10| of dL/dx's length at the first norm over that at the last: 0 where it neither grows nor vanishes on its way
 Series change(const SharedNtRuns& runs, int layers, Placement placement, int seed) {
-  const Run run = grid(runs).run(layers, placement, seed);
+  const RecordedRun run(runs->document, grid(runs).run(layers, placement, seed));
   const auto length = [&](int layer, const char* norm) {
-    return recorded(runs->document, run, formatted("bert.encoder.layer.{}.{}", layer, norm), "|dL/dx|");
+    return run.of(formatted("bert.encoder.layer.{}.{}", layer, norm), "|dL/dx|");
   };
   Series first = length(0, "attention.output.LayerNorm"), last = length(layers - 1, "output.LayerNorm");
   for (size_t i = 0; i < first.y.size(); ++i) first.y[i] = std::abs(std::log10(first.y[i] / last.y[i]));
@@ -39,15 +39,15 @@ void show(const SharedNtRuns& runs, ItemReport& report) {
   if (!was_recorded(runs->document, report)) return;
   std::vector<RecordedRow> rows;
   for (const int layers : depths(runs->o))
-    rows.push_back({{formatted("{}", layers)}, counted(int64_t(layers), "layer")});
-  const auto series = [&](const RecordedRow& row, const std::string& placement, int seed) {
-    return change(runs, std::stoi(row.keys[0]), choice<Placement>(placement, "placement"), seed);
-  };
+    rows.push_back({{formatted("{}", layers)}, counted(int64_t(layers), "layer"),
+                    [&runs, layers](const std::string& placement, int seed) {
+                      return change(runs, layers, choice<Placement>(placement, "placement"), seed);
+                    }});
   show_recorded(runs->document, report,
                 {.columns = {"layers"}, .of = "placement", .y_label = "|log10(first / last)| of |dL/dx|",
                  .text = "How many powers of ten lie between the lengths of dL/dx at the first norm's input and at the "
                          "last one's, while the network learns: post-LN's product and pre-LN's sum",
-                 .methods = {"post", "pre"}, .series = series}, rows);
+                 .methods = {"post", "pre"}}, rows);
 }
 
 }  // namespace

@@ -142,17 +142,15 @@ void learning(const TaRuns& ta, ItemReport& report) {
   Names methods;
   for (const TaMethod& method : ta_methods) methods.push_back(method.title);
   std::vector<RecordedRow> rows;
-  for (const Task& task : ta.tasks(false)) rows.push_back({{task.name}, task.title});
-  const auto series = [&](const RecordedRow& row, const std::string& method, int seed) {
-    const std::vector<Task> tasks = ta.tasks(false);
-    return recorded(ta.document, ta.fine_tuning(*std::ranges::find(tasks, row.keys[0], &Task::name),
-                                                ta_methods[index_of(method, methods, "method")], seed),
-                    "[CLS]", "small 1-h²");
-  };
+  for (const Task& task : ta.tasks(false))
+    rows.push_back({{task.name}, task.title, [=](const std::string& title, int seed) {
+      const TaMethod& method = ta_methods[index_of(title, methods, "method")];
+      return RecordedRun(ta.document, ta.fine_tuning(task, method, seed)).of("[CLS]", "small 1-h²");
+    }});
   show_recorded(ta.document, report, {.columns = {"task"}, .of = "method", .y_label = "share of h with 1-h² < .1",
                                       .text = "The share of the numbers of h, after the pooler's tanh, where its slope "
                                               "1-h² is below .1, while the model is fine-tuned",
-                                      .methods = methods, .series = series}, rows);
+                                      .methods = methods}, rows);
   report.caption("the methods stand " + ta.where_text());
 }
 
