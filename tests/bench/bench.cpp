@@ -44,19 +44,19 @@ const Case cases[] = {
     {"base-real", "base", "train", 16, 0, 7, 0, 2.5},
     {"mini-32x64", "mini", "train", 32, 64, 15, 0, 1.8, 0, true},
     {"mini-real", "mini", "train", 16, 0, 25, 0, 2.5, 0, true},
-    {"tiny-32x64", "tiny", "train", 32, 64, 25, 0, 0, 0, true},
-    {"pretrain-tiny", "tiny", "pretrain", 256, 64, 8, 0, 2, 0, true},
+    {"tiny-32x64", "tiny", "train", 32, 64, 25},
+    {"pretrain-tiny", "tiny", "pretrain", 256, 64, 8, 0, 2},
     {"pretrain-mini", "mini", "pretrain", 256, 64, 6, 0, 2},
     {"narrow-1", "narrow-1", "encoder", 32, 0, 50, 0, 3},
     {"normal-1", "normal-1", "encoder", 32, 0, 50, 0, 3},
     {"wide-1", "wide-1", "encoder", 32, 0, 50, 0, 3},
     {"narrow-5", "narrow-5", "encoder", 32, 0, 50, 0, 3},
-    {"normal-5", "normal-5", "encoder", 32, 0, 30, 0, 3, 0, true},
+    {"normal-5", "normal-5", "encoder", 32, 0, 30, 0, 3},
     {"wide-5", "wide-5", "encoder", 32, 0, 20, 0.5, 3},
     {"forward-16x128", "base", "forward", 16, 128, 6},
     {"forward-8x64", "base", "forward", 8, 64, 9, 0, 0, 0, true},
     {"forward-1x128", "base", "forward", 1, 128, 15},
-    {"forward-1x8", "base", "forward", 1, 8, 25, 0, 0, 0, true},
+    {"forward-1x8", "base", "forward", 1, 8, 25},
 };
 
 // The products of a layer of BERT-base at 2048 tokens in their three forms, and a large square.
