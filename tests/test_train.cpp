@@ -201,6 +201,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("train: options of a program of one's own are checked and count, as those of the command line do") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.epochs = 1;
+  for (const bool on : {true, false}) {
+    o.recompute = on;
+    world.run(o, on ? "again" : "once");
+    CHECK(recomputes() == on);
+  }
+  check_equal(contents(world.path("again")), contents(world.path("once")));
+  o.accumulate = 0;
+  CHECK_ERROR(train(Experiment(o), o, world.path("none")), "--accumulate: 0 is too small; the least is 1");
+  CHECK_FALSE(std::filesystem::exists(world.path("none")));
+}
+
 TEST_CASE("train: --clip bounds a step, and the learning rate follows warm-up and schedule") {
   SmallWorld world;
   TrainOptions o = world.options();

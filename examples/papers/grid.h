@@ -2,7 +2,7 @@
 //
 //   const auto run = [=](const Task& task, double lr, int seed) { return tuning(task, lr, seed); };
 //   const RunGrid grid(run, tasks, o.lr, document.seeds());
-//   const Item item{"tab1", "Dev scores", grid, show};           // grid() returns the runs
+//   const Item item{"tab1", grid, show};                         // grid() returns the runs
 //   grid.each([&](const Task& task, double lr, int seed) {
 //     table(task.name, lr, seed) = document.score(grid.run(task, lr, seed), set);
 //   });

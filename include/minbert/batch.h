@@ -1,4 +1,5 @@
-// A batch: its sentences laid end to end, without padding; b has rows offsets[b]..offsets[b+1]-1.
+// A batch: its sentences laid end to end, without padding. Sentence b is the rows from offsets[b]
+// to offsets[b+1]-1.
 //
 //   T tokens in all   B sentences   L_b = offsets[b+1] - offsets[b], the length of sentence b
 #pragma once

@@ -46,9 +46,10 @@ struct WeightsReport {
 // names: with or without `bert.`, LayerNorm.gamma/beta for weight/bias, F32, F16 or BF16.
 // Embeddings and encoder are required; pooler, heads and additions of minbert (task parameters,
 // norms of pre and normformer) may be missing and get their initial values.
-// saved: the weights' config.json; nullptr: a BERT's with our tasks. Its model_type and tasks say
-// the names (src/bert/family.h), and the file's *.task_weight and task_bias [tasks,H] have rows for
-// the first of our tasks; the rows of others start at 0. Error: file, name, both shapes.
+// saved: the config.json that the weights were saved with; nullptr: a BERT's with our tasks. Its
+// model_type and tasks decide the tensors' names (src/bert/family.h). The file's *.task_weight and
+// task_bias [tasks,H] have rows for the first of our tasks; those of others start at 0. Error:
+// file, name, both shapes.
 WeightsReport load_weights(const std::string& path, const Parameters& parameters,
                            const BertConfig* saved = nullptr);
 // .safetensors, atomically. config: the network's; nullptr: a BERT's. Error: a value too large for

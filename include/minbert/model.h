@@ -24,9 +24,9 @@ void describe(BertConfig& config, const std::vector<Task>& tasks);
 // What config.json says of the head of a model's only task. Quora's single logit is one label,
 // "multi_label_classification": its probability is the logit's sigmoid.
 ClassifierHead classifier_of(const Task& task, double dropout);
-// Which saved heads a run on `tasks` goes on with: all of them. The head of a classifier from
-// elsewhere becomes that of the run's only task, if its labels are those of the task, in any order
-// and case, or LABEL_0, LABEL_1, ...; if not, none is.
+// The saved heads that a run on `tasks` keeps: all. Of a classifier from elsewhere the head is
+// kept as that of the run's only task, if its labels are the task's, in any order and case, or
+// LABEL_0, LABEL_1, ...; otherwise it is dropped.
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
 // Fills the parameters from the model or run in the folder `source`, whose configuration is
 // `saved`, with these heads for the tasks, if there are any. stderr says what was loaded, what

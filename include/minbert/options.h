@@ -15,13 +15,24 @@
 
 namespace minbert {
 
-namespace trained {                                 // what is trained: src/train/cli/train_mode.h
-inline const std::string full_model = "full-model", heads = "last-linear-layer", bitfit = "bitfit",
-                         layer_norm = "layer-norm", every_layer_norm = "layer-norm:all",
-                         random = "random";
+// What is trained beside the heads (TrainOptions::train_mode). Two more name what they take:
+// "regex:PATTERN" every parameter in whose name it is found, "mask:FILE" single elements.
+namespace trained {
+// All of the model
+inline const std::string full_model = "full-model";
+// Nothing else
+inline const std::string heads = "last-linear-layer";
+// Every bias
+inline const std::string bitfit = "bitfit";
+// The LayerNorm of every layer's output [LN-PEFT sec.3.1]
+inline const std::string layer_norm = "layer-norm";
+// Every LayerNorm
+inline const std::string every_layer_norm = "layer-norm:all";
+// Elements drawn by the seed, as many as with layer_norm
+inline const std::string random = "random";
 }  // namespace trained
 
-// What a program runs on.
+// What a program runs on: use_machine() below sets it; train() and pretrain() do not.
 struct MachineOptions {
   // Threads; 0: all cores, shared by the ranks of a host
   int threads = 0;
@@ -53,9 +64,10 @@ struct RunOptions : MachineOptions {
   int shards = 0;
   // See optimizer.h
   OptimizerKind optimizer = OptimizerKind::adamw;
-  // The learning rate after the warm-up
+  // How the learning rate goes on after the warm-up: it stays, or falls linearly to 0
   Schedule schedule = Schedule::constant;
-  // The learning rate after the warm-up; 0: as TrainOptions::learning_rate says
+  // The learning rate after the warm-up; 0: fine-tuning takes TrainOptions::learning_rate's, and
+  // pre-training learns nothing
   double lr = 0;
   // Factors on it, of the parameters in whose names a pattern is found:
   // "task_weight|task_bias=30,embeddings=0.1"; the first that is found counts
@@ -120,7 +132,7 @@ struct TrainOptions : RunOptions {
   Pool pool = Pool::pooler;
   // The order of the tasks' batches in an epoch
   Sampling sampling = Sampling::sequential;
-  // What is trained beside the heads: see src/train/cli/train_mode.h
+  // What is trained beside the heads: see trained, above
   std::string train_mode = trained::full_model;
   // Passes over the data; 0 writes the initial model
   int epochs = 10;
@@ -130,10 +142,12 @@ struct TrainOptions : RunOptions {
   double dropout = 0.3;
   // Dropout inside the encoder; -1: as config.json has it
   double encoder_dropout = -1;
-  // Runs with the seeds seed, seed+1, ...
-  int seeds = 1;
   // Epochs without a better dev score, after which a run stops; 0: it never does
   int patience = 0;
+
+  // What build/bin/multitask does with runs; train() makes one, and does not look
+  // Runs with the seeds seed, seed+1, ...
+  int seeds = 1;
   // Train with LayerNorm and with conditional LayerNorm
   bool compare = false;
   // Print the dev scores of the run in `out`, and stop

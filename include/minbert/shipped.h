@@ -6,9 +6,9 @@
 namespace minbert {
 
 // Where a file or folder is that comes with minbert; its name is the one in the repository, as in
-// shipped("data/mini/bert"). It is looked for in the repository or in PREFIX/share/minbert: in the
-// one in whose folders the program stands, else in the one whose headers the program was compiled
-// with, whose path the compiler puts in for `header`. Its name as it is where neither has it.
+// shipped("data/mini/bert"). It is looked up in the repository, or PREFIX/share/minbert, in which
+// the running program stands, then in the one that its headers came from (`header`: leave it to the
+// compiler). Found in neither: `name` as it is.
 std::string shipped(const std::string& name, const std::string& header = __FILE__);
 
 }  // namespace minbert

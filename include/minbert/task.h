@@ -48,8 +48,8 @@ struct Task {
   // "SST", as in tables
   std::string title = {};
   TaskKind kind = TaskKind::classification;
-  // The least and the largest label: whole numbers except for a regression. With label_words these
-  // say it.
+  // The least and the largest label: whole numbers except for a regression. Not read where there
+  // are label_words: then they are 0 to size-1.
   double low = 0;
   double high = 1;
   // The first one chooses the epoch

@@ -39,10 +39,10 @@ class Experiment {
   const std::vector<TaskData>& data() const { return data_; }
   // The files that it read, by option and name, with size and fingerprint: src/train/sources.h
   const Json& sources() const { return sources_; }
-  // The configuration of a run's model. The run's options may differ from the experiment's, but for
-  // those of the data and of --model. Its tasks are those --model has, in that order, then the
-  // run's new ones; from scratch, the run's alone. A task that is not the run's rests: its head and
-  // its rows of task parameters stay as they are.
+  // The configuration of a run's model. `run` may differ from options() in all but the data and the
+  // model. Its tasks are the model's, in that order, then the run's new ones; from scratch, the
+  // run's alone. Tasks of the model that `run` does not name keep their head and their rows of task
+  // parameters as they are.
   BertConfig config(const TrainOptions& run) const;
 
  private:

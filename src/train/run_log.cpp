@@ -42,6 +42,8 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
   } else if (options_.resume) {
     std::cerr << "nothing was saved yet: from the beginning\n";
   }
+  set_recompute(options_.recompute);
+  set_check_nan(options_.check_nan);
   if (options_.profile) profile_start();
 }
 

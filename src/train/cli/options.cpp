@@ -222,6 +222,7 @@ void configure(BertConfig& config, const RunOptions& o) {
 namespace {
 
 std::map<std::string, std::string> settings_in(const OptionTable& table) {
+  for (const Option& option : table.options()) option.set(option.text());          // or its Error
   std::map<std::string, std::string> settings = table.values();
   std::erase_if(settings, [](const auto& setting) {
     const std::string& name = setting.first;
@@ -257,8 +258,7 @@ std::optional<FolderLock> begin_run(CommandLine& line, const RunOptions& o, Star
   const bool fresh = start == Start::fresh;
   if (!fresh) recall_options(line, o.out, others);
   use_machine(o);
-  set_check_nan(o.check_nan);
-  set_recompute(o.recompute);
+  set_check_nan(o.check_nan);                       // for --evaluate, too
   // The run remembers its shards, so that it can go on with another number of ranks.
   if (o.shards == 0) line.set("--shards", std::to_string(ranks().size()));
   std::optional<FolderLock> lock;
