@@ -55,9 +55,9 @@ std::string collapse_warning(const Task& task, std::span<const double> predicted
 
 // folder/sst-dev-output.csv: the header "id \t Predicted_Sentiment ", then rows "ID , value "; for
 // GLUE's tasks folder/RTE.tsv (RTE-dev.tsv; of a set mm: MNLI-mm.tsv): "index\tprediction", then
-// "ID\tentailment". In a test file scores are clipped to the task's range, as servers want
-// them; a dev file has the predictions that were scored, unclipped. Written atomically. Error if the numbers of predictions and
-// examples differ.
+// "ID\tentailment". In a test file scores are clipped to the task's range, as servers want them; a
+// dev file has the predictions that were scored, unclipped. Written atomically. Error if the
+// numbers of predictions and examples differ.
 void write_predictions(const std::string& folder, const Task& task, Split split,
                        const Dataset& data, std::span<const double> predicted,
                        const std::string& set = "");

@@ -22,7 +22,7 @@ struct NormOption {
   double min = 0, max = 1e30;
   std::vector<std::string> words = {};
   bool in_config = false;                           // the default is layer_norm_eps of config.json
-  const char* source = "";                          // where value is nullptr: what computes it, for tables
+  const char* source = "";                          // of a computed default: what tables say of it
 };
 
 // The arguments of a norm: its sizes in the network, and the values of its options.

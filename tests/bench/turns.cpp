@@ -113,7 +113,8 @@ bool Measurement::run(const Options& options) {
         if (p.ran()) slowest = std::max(slowest, p.beside == nothing ? p.seconds.back() : 0);
         p.seconds.clear();
       }
-      if (!on_gpu && !options.quick && slowest > 0) steps = std::clamp(int(std::ceil(seconds_of_block / slowest)), 1, 50);
+      if (!on_gpu && !options.quick && slowest > 0)
+        steps = std::clamp(int(std::ceil(seconds_of_block / slowest)), 1, 50);
       began = now();
     }
     const Block block = draw_block(work, steps, random);
