@@ -130,10 +130,14 @@ class BertModel : public Module {
 };
 
 struct HeadSpec {
-  std::string name;                         // "sst": its parameters are heads.sst.weight and .bias
-  int outputs;                              // classes, or 1
-  bool pair;                                // two texts
-  bool cosine;                              // siamese: the cosine of u and v is among the features
+  // "sst": its parameters are heads.sst.weight and .bias
+  std::string name;
+  // Classes, or 1
+  int outputs;
+  // Has it two texts?
+  bool pair;
+  // Of siamese pairs: is the cosine of u and v among the features?
+  bool cosine;
 };
 
 // One BERT with several heads: config.pool -> dropout -> linear. Siamese pairs are packed as u_0,

@@ -76,10 +76,11 @@ struct BertConfig {
 
   // Additions of minbert, under the key "minbert" of config.json. Without it these defaults hold,
   // and max_length is at most max_tokens().
-  // Of the hidden states, with its options: "group:groups=8"
+
+  // The norm of the hidden states, with its options: "group:groups=8"
   std::string norm = "layer";
   Placement placement = Placement::post;
-  // Of [CLS], with its options
+  // The norm of [CLS], with its options
   std::string cls_norm = "none";
   ClsPlace cls_norm_at = ClsPlace::per_method;
   Pairs pairs = Pairs::cross;
@@ -89,7 +90,7 @@ struct BertConfig {
   Positions positions = Positions::learned;
   // The names of the tasks that have a head
   std::vector<std::string> tasks;
-  // Of tasks by name: the fields of a Task
+  // The fields of a Task, by the task's name
   std::map<std::string, Json> described;
   // Tokens of a sequence, 1 to max_tokens()
   int max_length = 512;

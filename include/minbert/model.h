@@ -35,9 +35,9 @@ void load_start(const std::string& source, const BertConfig& saved, const std::v
                 Placement placement, const Parameters& parameters);
 
 struct FineTuneOptions {
-  // Of the heads' first values
+  // The seed of the heads' first values
   uint64_t seed = 0;
-  // Before the heads, 0 to below 1
+  // Dropout before the heads, 0 to below 1
   double head_dropout = 0;
 };
 

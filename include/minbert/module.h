@@ -84,11 +84,11 @@ class Child : public M {
 class Parameters {
  public:
   struct Options {
-    // Of the first values
+    // The seed of the first values
     uint64_t seed = 11711;
-    // The deviation of normal, the bound of uniform; above 0
+    // The deviation of Initialisation::normal, the bound of uniform; above 0
     double initializer_range = 0.02;
-    // Of Init::random
+    // How Init::random draws
     Initialisation initialisation = Initialisation::normal;
     // false: load_weights does it where it must
     bool initialise = true;

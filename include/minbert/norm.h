@@ -18,19 +18,27 @@ namespace minbert {
 // An option of a norm: a number from min to max, or one of some words.
 struct NormOption {
   const char* name;
-  const char* value = nullptr;                      // the default; nullptr: the norm computes it
+  // The default; nullptr: the norm computes it
+  const char* value = nullptr;
   double min = 0, max = 1e30;
+  // The words that it may be; none: a number
   std::vector<std::string> words = {};
-  bool in_config = false;                           // the default is layer_norm_eps of config.json
-  const char* source = "";                          // of a computed default: what tables say of it
+  // Is the default layer_norm_eps of config.json?
+  bool in_config = false;
+  // What tables say of a default that is computed
+  const char* source = "";
 };
 
 // The arguments of a norm: its sizes in the network, and the values of its options.
 struct NormOptions {
-  int64_t hidden;                                   // columns of x
-  int64_t tasks = 0;                                // number of task ids
-  double layer_norm_eps = 1e-12;                    // of config.json
-  std::map<std::string, std::string> values = {};   // given, or the defaults: from make()
+  // Columns of x
+  int64_t hidden;
+  // Task ids
+  int64_t tasks = 0;
+  // That of config.json
+  double layer_norm_eps = 1e-12;
+  // Every option's value, given or by default: make() fills them in
+  std::map<std::string, std::string> values = {};
 
   // fallback: the result if no value was given and there is no default
   double number(const std::string& option, double fallback = 0) const;

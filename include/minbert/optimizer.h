@@ -14,15 +14,15 @@ enum class Schedule { linear, constant };
 
 struct OptimizerOptions {
   OptimizerKind kind = OptimizerKind::adamw;
-  // Of AdamW's moving mean of g, 0 to below 1
+  // What AdamW's moving mean of g keeps at a step, 0 to below 1
   double beta1 = 0.9;
-  // Of AdamW's moving mean of g², 0 to below 1
+  // What AdamW's moving mean of g² keeps at a step, 0 to below 1
   double beta2 = 0.999;
-  // AdamW adds it to the root
+  // What AdamW adds to the root of the mean of g²
   double eps = 1e-6;
-  // Not applied to biases and norms; 0: none
+  // The decay of all weights but biases and norms; 0: none
   double weight_decay = 0;
-  // Of SGD, 0 to below 1
+  // What SGD keeps of its last step, 0 to below 1
   double momentum = 0;
   // A parameter's factor on the learning rate, for groups with rates of their own; none: 1
   std::function<double(const std::string& name)> rate = {};

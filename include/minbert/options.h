@@ -81,7 +81,7 @@ struct RunOptions : MachineOptions {
   // The share of the steps in which the learning rate rises, 0 to 1
   double warmup = 0;
 
-  // Of every random number
+  // The seed of every random number
   int seed = 11711;
   // The folder of the results; new or empty, unless the run goes on
   std::string out;
@@ -165,9 +165,9 @@ struct PretrainOptions : RunOptions {
   std::vector<std::string> corpus;
   // A Hugging Face folder, or a run's, to go on from with its vocabulary
   std::string init;
-  // Of a vocabulary that is made of the corpus; bpe: for a RoBERTa
+  // The kind of a vocabulary that is made of the corpus; bpe: for a RoBERTa
   VocabularyKind tokenizer = VocabularyKind::wordpiece;
-  // Tokens of a vocabulary that is made of the corpus; 0: none is made
+  // Its tokens; 0: none is made
   int vocab_size = 0;
   // Neighbouring documents that form a page: half of the foreign next sentences come from the same
   // page; 1: no pages

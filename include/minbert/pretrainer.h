@@ -17,15 +17,15 @@ struct PretrainScores {                             // on the held-out text
   double nsp_accuracy = 0;
 };
 struct PretrainResult {
-  // Of the network as it is now
+  // The scores of the network as it is now
   PretrainScores held_out;
-  // Of one with new weights
+  // The scores of one with new weights
   PretrainScores untrained;
   // The loss of the words' frequencies alone, in nats per masked word
   double unigram_entropy = 0;
   // Optimizer steps
   int64_t steps = 0;
-  // Of training
+  // Seconds of training
   double seconds = 0;
   // Stopped before its end, with its state saved
   bool interrupted = false;

@@ -25,13 +25,15 @@ struct EpochOptions {
   int batch = 8;
   // false: each task's examples in the order of its file
   bool shuffle = true;
-  // Of the order
+  // The seed of the order
   uint64_t seed = 11711;
 };
 
 struct TaskBatch {
-  int task;                             // index into the list of tasks
-  std::vector<int32_t> examples;        // of that task: `batch` of them, or fewer in its last batch
+  // Its index in the list of tasks
+  int task;
+  // Of that task: as many as a batch has, or fewer in its last one
+  std::vector<int32_t> examples;
 };
 
 // All batches of one epoch: each example once, in every mode (none draws with replacement, or by

@@ -22,7 +22,7 @@ const char* metric_name(Metric metric);            // "accuracy", "F1", "Pearson
 struct TsvFormat {
   // false: a quote is never special (GLUE)
   bool quoting = true;
-  // Of the columns, if the first line has none of them (CoLA)
+  // The names of the columns, if the first line has none (CoLA)
   std::vector<std::string> names = {};
   // Between fields; 0: the first line tells whether TAB, comma or semicolon
   char separator = '\t';
@@ -70,11 +70,11 @@ struct Task {
   // "Predicted_Sentiment"
   std::string prediction_column = {};
   TsvFormat format = {};
-  // Of class 0, 1, ..., for in_words
+  // The names of class 0, 1, ..., for in_words
   std::vector<std::string> class_names = {};
   // The files' words for label 0, 1, ...; or none
   std::vector<std::string> label_words = {};
-  // Of its loss, beside those of other tasks; above 0
+  // The weight of its loss, beside those of other tasks; above 0
   double loss_weight = 1;
 
   bool is_pair() const { return text_columns.size() == 2; }

@@ -107,13 +107,13 @@ void fit_cls_norm(MultitaskBert& network, const std::vector<TaskData>& data);
 // ---- Training
 
 struct RunResult {
-  // On the training sets, of the best epoch; empty unless it was asked for (score_training)
+  // Scores on the training sets, of the best epoch; empty unless score_training
   Scores train;
-  // On the dev sets, of the best epoch
+  // Scores on the dev sets, of the best epoch
   Scores dev;
-  // For each task's dev sets, of the best epoch
+  // Predictions for each task's dev sets, of the best epoch
   std::vector<SetPredictions> predictions = {};
-  // From 0 (run.json counts from 1); -1: none yet
+  // The epoch, from 0 (run.json counts from 1); -1: none yet
   int64_t best_epoch = -1;
   // Optimizer steps
   int64_t steps = 0;
@@ -121,9 +121,9 @@ struct RunResult {
   double first_gradient = 0;
   // Numbers in the model
   int64_t parameters = 0;
-  // Of these, those that are trained
+  // Numbers that are trained
   int64_t trained = 0;
-  // Of training
+  // Seconds of training
   double seconds = 0;
   // Stopped before its end, with its state saved
   bool interrupted = false;

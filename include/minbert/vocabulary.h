@@ -41,7 +41,7 @@ struct VocabularyOptions {
   bool lower_case = true;
   // Characters at most, the most frequent; words with others are [UNK]
   int alphabet = 1000;
-  // Of a pair to be joined, in the whole text
+  // A pair is joined if the text has it so often
   int least_frequency = 2;
 };
 
