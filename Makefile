@@ -380,7 +380,7 @@ memcheck: build/test-cuda
 lab:
 	+@.build/lab "$(N)" "$(TO)" $(K)
 grade:
-	+@.build/grade "$(N)"
+	+@SOURCES="$(SOURCES)" .build/grade "$(N)"
 grade-hand-ins:
 	+@.build/grade-hand-ins "$(N)" "$(FOLDER)"
 check-labs:
