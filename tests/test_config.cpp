@@ -126,8 +126,7 @@ TEST_CASE("config: values that make no BERT are refused") {
     Json json = Json::parse(google, "google");
     CHECK(BertConfig::load(File(json.set("hidden_act", name).dump()).path).hidden_act == ours);
   }
-  CHECK(refusal("hidden_act", "silu") ==
-        ": \"hidden_act\": there is no \"silu\"; valid are: gelu, gelu_new, relu; the nearest is gelu");
+  CHECK(contains(refusal("hidden_act", "gelo"), ": \"hidden_act\": there is no \"gelo\"; valid are: gelu, gelu_new, "));
   const std::string wrong = "so this model would give wrong results";
   for (const auto& [key, value] : {std::pair("model_type", "xlm-roberta"),
                                    std::pair("position_embedding_type", "relative_key")}) {

@@ -37,6 +37,12 @@ struct Model {
 
 const std::vector<std::string> names = {"weight", "bias", "head"};
 
+std::vector<OptimizerKind> every_kind() {
+  std::vector<OptimizerKind> kinds;
+  for (const std::string& name : choices<OptimizerKind>()) kinds.push_back(choice<OptimizerKind>(name, ""));
+  return kinds;
+}
+
 }  // namespace
 
 TEST_CASE("optimizer: 20 steps of AdamW and SGD are PyTorch's") {
@@ -115,7 +121,7 @@ TEST_CASE("optimizer: the forms of AdamW differ in epsilon's place and in when t
 }
 
 TEST_CASE("optimizer: without a gradient a parameter and its moments stay as they are") {
-  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adamw_course, OptimizerKind::sgd}) {
+  for (const OptimizerKind kind : every_kind()) {
     INFO(kind);
     Model model;
     Optimizer optimizer(model.parameters, {.kind = kind, .weight_decay = 0.1, .momentum = 0.9});
@@ -148,7 +154,7 @@ TEST_CASE("optimizer: each goes down a valley from both sides, and a rate of 0 k
     }
     return std::pair(loss, gradient);
   };
-  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adamw_course, OptimizerKind::sgd}) {
+  for (const OptimizerKind kind : every_kind()) {
     INFO(kind);
     Model model;
     const auto rate = [](const std::string& name) { return name == "head" ? 0 : 1; };
@@ -170,7 +176,7 @@ TEST_CASE("optimizer: each goes down a valley from both sides, and a rate of 0 k
 }
 
 TEST_CASE("optimizer: each one's decay brings weights nearer to 0, and leaves biases alone") {
-  for (const OptimizerKind kind : {OptimizerKind::adamw, OptimizerKind::adamw_course, OptimizerKind::sgd}) {
+  for (const OptimizerKind kind : every_kind()) {
     INFO(kind);
     Model model;
     Optimizer optimizer(model.parameters, {.kind = kind, .weight_decay = 0.5});
@@ -240,7 +246,6 @@ TEST_CASE("optimizer: the schedule rises over the warm-up, falls to 0 behind the
 }
 
 TEST_CASE("choice: the names are those of the code, with - for _; an unknown one is an error that lists them") {
-  CHECK(choices<OptimizerKind>() == std::vector<std::string>{"adamw", "adamw-course", "sgd"});
   CHECK(choices<Schedule>() == std::vector<std::string>{"linear", "constant"});
   CHECK(name_of(OptimizerKind::adamw_course) == "adamw-course");
   CHECK(choice<OptimizerKind>("sgd", "") == OptimizerKind::sgd);

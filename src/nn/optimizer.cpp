@@ -100,11 +100,18 @@ void step_pieces(const Grid& grid, const Piece& pieces) {
   launch_rows(grid, StepPiece<Form>{}, pieces);
 }
 
-auto step_of(OptimizerKind kind) {
+struct Kind {
+  void (*step)(const Grid&, const Piece&);
+  bool has_v;
+};
+template <class Form>
+constexpr Kind kind_of = {step_pieces<Form>, Form::has_v};
+
+const Kind& find(OptimizerKind kind) {
   switch (kind) {
-    case OptimizerKind::adamw: return step_pieces<AdamW>;
-    case OptimizerKind::adamw_course: return step_pieces<CourseAdamW>;
-    case OptimizerKind::sgd: return step_pieces<Sgd>;
+    case OptimizerKind::adamw: return kind_of<AdamW>;
+    case OptimizerKind::adamw_course: return kind_of<CourseAdamW>;
+    case OptimizerKind::sgd: return kind_of<Sgd>;
   }
   fail("unknown kind of optimizer");
 }
@@ -173,7 +180,7 @@ Optimizer::Optimizer(const Parameters& parameters, OptimizerOptions options)
   }
   piece_of_ = std::move(piece_of), piece_number_ = std::move(number);
   first_ = FlatBuffer::zeros(offset);
-  if (options.kind != OptimizerKind::sgd) second_ = FlatBuffer::zeros(offset);
+  if (find(options.kind).has_v) second_ = FlatBuffer::zeros(offset);
 }
 
 void Optimizer::freeze() const {
@@ -225,7 +232,7 @@ void Optimizer::step(double learning_rate) {
                .correction2 = real(std::sqrt(1 - std::pow(o.beta2, t)))};
   }
   MB_CHECK(any, "step: no parameter has a gradient; call backward(loss) first");
-  launch_pieces(list, piece_of_, piece_number_, first_.device(), step_of(o.kind));
+  launch_pieces(list, piece_of_, piece_number_, first_.device(), find(o.kind).step);
   fill(factor_, 1);
   parameters_.zero_grad();
   const int64_t passes = second_ ? 7 : 5;           // reads p, m, v, g; writes p, m, v (SGD: no v)

@@ -154,7 +154,8 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   const size_t least_rows = labels.size() > most_classes ? 5 : 2;          // of each label
   MB_CHECK(labels.size() > 1 && least_rows * labels.size() <= rows,
            "{}: the column \"{}\" has {} different labels in {} rows; is another one the label? A "
-           "task file says which: {\"label_column\": NAME}",
+           "task file says which, {\"label_column\": NAME}; if it is this one, the file lists its "
+           "labels: {\"label_words\": [...]}",
            file, task.label_column, labels.size(), rows);
   task.label_words = {labels.begin(), labels.end()};
   for (const std::string& label : labels)
