@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+#include <iostream>
 #include <string>
 
 namespace minbert::test {
@@ -25,6 +26,13 @@ inline ShellResult shell(const std::string& folder, const std::string& command) 
   const int status = pclose(pipe);
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return result;
+}
+
+// Is the program there? If not, says that `what` was not run.
+inline bool installed(const std::string& program, const std::string& what) {
+  if (shell(".", "command -v " + program).status == 0) return true;
+  std::cout << what << ": not run (" << program << " is not installed)\n";
+  return false;
 }
 
 }  // namespace minbert::test

@@ -92,10 +92,7 @@ TEST_CASE("about: the commit is the repository's own, or unknown") {
   fs::copy(repository("Makefile"), tree + "/Makefile");
   fs::copy(repository(".build"), tree + "/.build", fs::copy_options::recursive);
   for (const char* folder : {"/src", "/data", "/tests", "/include", "/examples"}) fs::create_directories(tree + folder);
-  if (shell(tree, "git --version").status != 0) {
-    std::cout << "the commit of a build: not run (git is not on PATH)\n";
-    return;
-  }
+  if (!installed("git", "the commit of a build")) return;
   const auto commit = [&] {
     const ShellResult made = shell(tree, "env -u MAKEFLAGS -u MAKELEVEL make build/commit.h INSTALL=0");
     INFO(made.said);

@@ -59,11 +59,7 @@ class Download {
   fs::path root_ = fs::temp_directory_path() / formatted("minbert_download_{}", getpid());
 };
 
-bool installed(const std::string& tool) {
-  if (shell(".", "command -v " + tool).status == 0) return true;
-  std::cout << "download.sh: not run (" << tool << " is not installed)\n";
-  return false;
-}
+bool installed(const std::string& program) { return test::installed(program, "download.sh"); }
 
 }  // namespace
 
