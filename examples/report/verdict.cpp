@@ -31,9 +31,10 @@ struct Pair {
 
 std::vector<Pair> pairs_of(const Claim& claim, const LongTable& ours) {
   const Names& columns = ours.columns();
+  const bool beside_number = claim.more_is || claim.less_is;
   std::vector<Pair> pairs;
   for (const LongTable::Row& row : ours.rows()) {
-    if (!ours.matches(row, claim.more)) continue;
+    if (!ours.matches(row, claim.more_is ? claim.less : claim.more)) continue;
     LongTable::Where other;
     Pair pair;
     for (size_t c = 0; c + 1 < columns.size(); ++c) {
@@ -41,6 +42,11 @@ std::vector<Pair> pairs_of(const Claim& claim, const LongTable& ours) {
       if (columns[c] == "task") pair.task = row.keys[c];
       const auto less = claim.less.find(columns[c]);
       other[columns[c]] = less == claim.less.end() ? row.keys[c] : less->second;
+    }
+    if (beside_number) {
+      pair.more = claim.more_is ? claim.more_is : row.value, pair.less = claim.less_is ? claim.less_is : row.value;
+      pairs.push_back(pair);
+      continue;
     }
     for (const LongTable::Row& less : ours.rows()) {
       if (!ours.matches(less, other)) continue;
@@ -303,6 +309,7 @@ Verdict about(const Claim& claim, const Evidence& evidence) {
 
 LongTable::Where strings(const Json& object) {
   LongTable::Where all;
+  if (!object.is_object()) return all;              // none, or a number
   for (const auto& [key, value] : object.members()) all[key] = value.string();
   return all;
 }
@@ -311,8 +318,12 @@ LongTable::Where strings(const Json& object) {
 
 Claim claim_of(const Json& json, const std::string& model) {
   const Json printed = json.find("printed");
+  const auto number = [&](const char* side) {
+    return json.find(side).is_object() ? std::nullopt : json.find(side).number_if();
+  };
   Claim claim{.kind = choice<Kind>(json["kind"].string(), "a claim's kind"),
               .more = strings(json.find("more")), .less = strings(json.find("less")),
+              .more_is = number("more"), .less_is = number("less"),
               .over = json.get("over", std::string("seed")),
               .all = strings(json.find("all")), .is = json.get("is", 0.0), .margin = json.get("margin", 0.0),
               .one_sided = json.get("one_sided", false),
@@ -329,12 +340,12 @@ Claim claim_of(const Json& json, const std::string& model) {
 }
 
 std::string comparison_of(const Claim& claim) {
-  const auto text = [](const LongTable::Where& where) {
-    std::string all;
+  const auto text = [](const LongTable::Where& where, const std::optional<double>& number) {
+    std::string all = number ? float_text(*number) : "";
     for (const auto& [column, key] : where) all += (all.empty() ? "" : "|") + column + "=" + key;
     return all;
   };
-  return text(claim.more) + " > " + text(claim.less);
+  return text(claim.more, claim.more_is) + " > " + text(claim.less, claim.less_is);
 }
 
 Evidence without_samples(const Evidence& evidence, const std::vector<Claim>& claims) {

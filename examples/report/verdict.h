@@ -76,6 +76,7 @@ struct Claim {
   Kind kind = Kind::difference;
   // The values at `more` are above those at `less`. The columns that both leave open pair them, one with one.
   LongTable::Where more = {}, less = {};
+  std::optional<double> more_is = {}, less_is = {};   // or above, or below, this number
   std::string over = "seed";                        // the column of the pairs; of a document's printed scores "task"
   LongTable::Where all = {};                        // of a for_all or a fact: each of these is `is`
   double is = 0;
@@ -86,7 +87,7 @@ struct Claim {
   std::string margin_is = {};                       // "the document's spread between seeds"
   std::optional<double> printed = {};               // the difference that the document prints, in this unit
 };
-// Of data/papers: {"kind": "difference", "more": {...}, "less": {...}}, "halves": [claims]; "printed": a number, or one
+// Of data/papers: {"kind": "difference", "more": {...}, "less": {...} or a number}, "halves": [claims]; "printed": a number, or one
 // for each of the document's models by its name. Error: a kind that is none, or that lacks what it needs.
 Claim claim_of(const Json& json, const std::string& model = "");
 

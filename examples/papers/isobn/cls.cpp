@@ -95,7 +95,6 @@ void sec21(const ClsResults& cls, ItemReport& report) {
     if (row == "between .01 and 1") {
       const Numbers shares = cls.samples(task, row);
       add_samples(evidence, {task.name, row}, shares);
-      add_samples(evidence, {task.name, "half"}, Numbers(shares.size(), 0.5));
       return formatted("{} of {}", fixed(shares[0] * double(s.size()), 0), s.size());
     }
     if (row == "constant dimensions")
@@ -135,7 +134,6 @@ void sec22(const ClsResults& cls, ItemReport& report) {
       const Numbers shares = cls.samples(task, row);
       table(task.name, row) = shares[0];
       add_samples(evidence, {task.name, row}, shares);
-      add_samples(evidence, {task.name, "half"}, Numbers(shares.size(), 0.5));
       return formatted("{} of {}", fixed(shares[0] * H, 0), H);
     }
     if (row != "pairs above .8") return formatted("{} of {}", cls.result(task)["alike"].integer(), H);
@@ -255,7 +253,6 @@ void eq5(const ClsResults& cls, ItemReport& report) {
   const auto median_text = [&](const std::string& row, const Task& task) {
     const Numbers medians = cls.samples(task, row);
     add_samples(evidence, {task.name, row}, medians);
-    if (row == "(σγ)⁻¹") add_samples(evidence, {task.name, "a tenth"}, Numbers(medians.size(), 0.1));
     return fixed(*(scales(task.name, row) = medians[0]), 4);
   };
   report.table("The scale of eq.5, the median over the dimensions that vary, without ε", "",

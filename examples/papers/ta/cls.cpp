@@ -86,9 +86,6 @@ struct SampleEvidence {
   LongTable table = LongTable({"task", "what", "sample", "value"});
   void add(const Task& task, const std::string& name) { add_samples(table, {task.name, name},
                                                                     samples(ta, task, name)); }
-  void add(const Task& task, const std::string& name, double constant) {
-    add_samples(table, {task.name, name}, Numbers(size_t(ta.o.resamples()) + 1, constant));
-  }
 };
 // "mean", "std" or "score" [H] of "hl" or of "h"
 Numbers moments(const TaRuns& ta, const Task& task, const char* layer, const char* what) {
@@ -134,7 +131,6 @@ void fig2(const TaRuns& ta, ItemReport& report) {
     const Numbers mean = moments(ta, task, "hl", "mean");
     for (int j = 0; const double m : mean) table(task.name, j++) = m;
     evidence.add(task, "share within .5");
-    evidence.add(task, "half", 0.5);
     return bars(task, "dimension of h^l", "mean", mean);
   };
   report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
@@ -207,8 +203,6 @@ void fig3(const TaRuns& ta, ItemReport& report) {
       ranked.push_back(sigma[j]);
     }
     for (const std::string& name : statistics) evidence.add(task, name);
-    for (const auto& [name, value] : {std::pair("zero", 0.0), {"half", 0.5}, {"two", 2.0}})
-      evidence.add(task, name, value);
     return bars(task, "dimension of h, ordered by Fisher score", "standard deviation", ranked);
   };
   report.figure(
