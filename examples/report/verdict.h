@@ -87,8 +87,9 @@ struct Claim {
   std::string margin_is = {};                       // "the document's spread between seeds"
   std::optional<double> printed = {};               // the difference that the document prints, in this unit
 };
-// Of data/papers: {"kind": "difference", "more": {...}, "less": {...} or a number}, "halves": [claims]; "printed": a number, or one
-// for each of the document's models by its name. Error: a kind that is none, or that lacks what it needs.
+// Of data/papers: {"kind": "difference", "more": {...}, "less": {...}}, either of them perhaps a number; "halves":
+// [claims]; "printed": a number, or one for each of the document's models by its name. Error: a kind that is none, or
+// that lacks what it needs.
 Claim claim_of(const Json& json, const std::string& model = "");
 
 // "norm=none|k=1 > norm=iso-bn|k=1": what a claim compares
