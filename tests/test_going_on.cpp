@@ -47,6 +47,24 @@ TEST_CASE("lock: another process is refused by its name, until it dies, however 
   CHECK(read_file(folder / "lock").starts_with(formatted("process {} on ", getpid())));
 }
 
+TEST_CASE("going on: a run that an option stopped before its first step is begun again in its folder, no other is") {
+  SmallWorld world;
+  TrainOptions o = world.options();
+  o.out = world.path("run"), o.rate = "nonesuch=3";
+  CommandLine line("multitask", "");
+  add_train_options(line, o);
+  const auto begin = [&] {
+    const auto lock = begin_run(line, o, Start::fresh);
+    remember_options(line, o.out);
+    train(Experiment(o), o, o.out);
+  };
+  for (int again = 0; again < 2; ++again) CHECK_ERROR(begin(), "found in the name of no parameter");
+  o.rate = "", o.epochs = 1;
+  begin();
+  CHECK(fs::exists(o.out + "/model"));
+  CHECK_ERROR(begin(), "exists already");
+}
+
 TEST_CASE("lock: a folder with a lock alone is free, one with anything else is not") {
   const Folder folder;
   const std::string path = folder.path.string();
@@ -56,6 +74,7 @@ TEST_CASE("lock: a folder with a lock alone is free, one with anything else is n
   CHECK(is_free(path));
   folder.file("steps.csv", "");
   CHECK_FALSE(is_free(path));
+  CHECK(is_free(path, {"lock", "steps.csv"}));
   CHECK_FALSE(is_free(folder / "steps.csv"));
 }
 

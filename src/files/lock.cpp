@@ -42,10 +42,10 @@ FolderLock::FolderLock(const std::string& folder) {
   known = held_;
 }
 
-bool is_free(const std::string& folder) {
+bool is_free(const std::string& folder, const std::set<std::string>& but) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none))
-    if (entry.path().filename() != "lock") return false;
+    if (!but.contains(entry.path().filename().string())) return false;
   return !fs::exists(folder, none) || fs::is_directory(folder, none);
 }
 

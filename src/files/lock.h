@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace minbert {
@@ -19,7 +20,7 @@ class FolderLock {
   std::shared_ptr<std::FILE> held_;
 };
 
-// Is nothing in the folder but a lock, or is there no such folder?
-bool is_free(const std::string& folder);
+// Is nothing in the folder but these files, or is there no such folder?
+bool is_free(const std::string& folder, const std::set<std::string>& but = {"lock"});
 
 }  // namespace minbert

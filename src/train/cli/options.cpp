@@ -31,6 +31,8 @@ const std::set<std::string> of_this_start = {"--out",     "--resume", "--evaluat
 // A resumed run may be given another value of these: they do not change what is learnt.
 const std::set<std::string> may_differ = {"--threads", "--device", "--matmul", "--save-every",
                                           "--recompute", "--skip-bad-rows", "--record"};
+// What stands in the folder of a run that made neither step nor model: an option was wrong.
+const std::set<std::string> before_a_run = {"lock", "options.json", "run.json", "yardsticks.json"};
 const std::string started_in = "started in";        // of options.json: the folder of that start
 
 bool is_place(const std::string& option) { return std::ranges::count(place_options, option) > 0; }
@@ -263,11 +265,11 @@ std::optional<FolderLock> begin_run(CommandLine& line, const RunOptions& o, Star
   if (o.shards == 0) line.set("--shards", std::to_string(ranks().size()));
   std::optional<FolderLock> lock;
   if (!ranks().first() || start == Start::look) return lock;
-  MB_CHECK(!fresh || is_free(o.out),
+  MB_CHECK(!fresh || is_free(o.out, before_a_run),
            "--out {}: exists already. Go on with it by --resume, or choose another folder", o.out);
   make_folder(o.out);
   lock.emplace(o.out);
-  MB_CHECK(!fresh || is_free(o.out),
+  MB_CHECK(!fresh || is_free(o.out, before_a_run),
            "--out {}: another run was made there just now; choose another folder", o.out);
   return lock;
 }
