@@ -1,7 +1,6 @@
 // Norms: what holds for each of the table. A new line there is tested by being there.
 #include <doctest/doctest.h>
 
-#include "bert/family.h"
 #include "engine/names.h"
 #include "engine/text.h"
 #include "error_of.h"
@@ -154,8 +153,7 @@ TEST_CASE("norm: statistics move in training alone; evaluation in between change
 TEST_CASE("norm: a trained model's statistics are saved and loaded, and a LayerNorm's checkpoint is taken over") {
   for (const NormEntry& entry : norms().entries) {
     INFO(std::string(entry.name));
-    for (const std::string& name : check_saved(entry))
-      CHECK(!addition(name).empty());
+    check_saved(entry);
   }
 }
 

@@ -22,13 +22,13 @@ namespace trained {
 inline const std::string full_model = "full-model";
 // Nothing else
 inline const std::string heads = "last-linear-layer";
-// Every bias
+// Every bias: Ben Zaken et al. 2021
 inline const std::string bitfit = "bitfit";
 // The LayerNorm of every layer's output [LN-PEFT sec.3.1]
 inline const std::string layer_norm = "layer-norm";
 // Every LayerNorm
 inline const std::string every_layer_norm = "layer-norm:all";
-// Elements drawn by the seed, as many as with layer_norm
+// Elements drawn by the seed, as many as with layer_norm [LN-PEFT tab.2]
 inline const std::string random = "random";
 }  // namespace trained
 

@@ -167,7 +167,7 @@ int bench(int argc, char** argv) {
   CommandLine line("bench", "Measures minbert beside PyTorch and beside the machine's best product of matrices.");
   line.option("--device", options.device, "what it runs on");
   line.option("--case", options.only, "what to measure", names);
-  line.option("--quick", options.quick, "some cases of each kind, in about two minutes");
+  line.option("--quick", options.quick, "four cases and vectors of sentences, in about two minutes");
   line.option("--out", options.out, "folder of the page and of the results of all runs", "DIR");
   line.option("--steps", options.steps, "rounds of each case that count; 0: its own number", Range{0});
   line.option("--threads", options.threads, "threads of every program", Range{1});

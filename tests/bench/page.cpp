@@ -142,7 +142,7 @@ void Record::write() {
                 "machine that does other work at the time makes every number worse, and noisier."}});
   const Json report = Json::object(
       {{"document", document}, {"command", run_["command"]},
-       {"grid", options_.quick ? "some cases of each kind, a few seconds each (--quick)" : ""},
+       {"grid", options_.quick ? "four cases and sentences, some seconds each (--quick)" : ""},
        {"settings", Json::object({{"date", run_["date"]}, {"warm-up", warm_up},
                                   {"rounds", options_.steps ? Json(options_.steps) : "by case"}})},
        {"environment", machine}, {"items", Json::array(items)}});

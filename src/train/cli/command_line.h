@@ -60,7 +60,8 @@ void add_machine_options(OptionTable& table, MachineOptions& options);
 inline const std::string skip_bad_rows_help =
     "go on without rows that cannot be used, however many";
 
-// Every option on which the result of a run depends, as text by its name.
+// Every option on which the result of a run depends, as text by its name. Error: a value that the
+// command line would refuse.
 std::map<std::string, std::string> settings_of(TrainOptions options);
 std::map<std::string, std::string> settings_of(PretrainOptions options);
 // The network that a run starts from: of the folder, or by --config where that is "".

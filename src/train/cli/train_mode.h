@@ -1,13 +1,7 @@
 // What of a model is trained, and at which rate: all of it, the parameters of some kind, or single
 // elements [LN-PEFT sec.3.1].
 //
-//   MODE               trained, beside the heads
-//   full-model         everything
-//   last-linear-layer  nothing
-//   bitfit             every bias                             Ben Zaken et al. 2021
-//   layer-norm         the output.LayerNorm of every layer    [LN-PEFT sec.3.1]
-//   layer-norm:all     every LayerNorm
-//   random             elements drawn by the seed, as many as with layer-norm  [LN-PEFT tab.2]
+// minbert/options.h has the modes (`trained`), and two with an argument:
 //   regex:PATTERN      every parameter in whose name it is found: regex:encoder.layer.1[01]
 //   mask:FILE          what FILE says, of the heads too: see read_masks
 //
