@@ -152,7 +152,7 @@ Run Document::run_of(const TrainOptions& o, const std::vector<Task>& tasks,
 Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& name) {
   o = on_task(task, o);
   Run run = run_of(o, {task}, name);
-  run.options["halves"] = "of the dev rows";        // a result that lacks them is another run's
+  run.version = 2;                                  // 2: scores of each half of the dev rows
   run.work = [o](const std::string& folder) {
     const Experiment experiment(o);
     const RunResult trained_run = train_recorded(experiment, o, folder);

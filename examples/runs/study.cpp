@@ -128,6 +128,12 @@ std::string last_lines(const std::string& file, size_t lines) {
   return text.substr(begin == text.npos ? 0 : begin);
 }
 
+// What a run's result depends on.
+Json identity(const Run& run) {
+  Json all = json_of(run.options);
+  return run.version == 1 ? all : all.set("version", run.version);
+}
+
 }  // namespace
 
 Json json_of(const OptionValues& settings) {
@@ -136,7 +142,7 @@ Json json_of(const OptionValues& settings) {
   return all;
 }
 
-std::string key_of(const Run& run) { return fingerprint_text(json_of(run.options).dump(-1)); }
+std::string key_of(const Run& run) { return fingerprint_text(identity(run).dump(-1)); }
 
 Study::Study(const StudyOptions& options) : options_(options) {
   MB_CHECK(
@@ -169,7 +175,7 @@ bool Study::is_done(const Run& run) const {
     records_[where] = Json::load(file);
   }
   const std::string stored = records_[where]["options"].dump(-1),
-                    ours = json_of(run.options).dump(-1);
+                    ours = identity(run).dump(-1);
   MB_CHECK(stored == ours, "{}: a run with other options stands there\n  there: {}\n  now:   {}",
            where, stored, ours);
   return true;
@@ -192,7 +198,7 @@ bool Study::work(const Run& run) {
   if (ranks().first()) lock.emplace(where);
   const double begin = now();
   Json record = Json::object({{"name", run.name},
-                              {"options", json_of(run.options)},
+                              {"options", identity(run)},
                               {"commit", build_commit()},
                               {"threads", omp_get_max_threads()}});
   try {

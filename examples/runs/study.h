@@ -5,8 +5,9 @@
 //   if (!study.run({run, other})) return 130;         // interrupted: the next start goes on
 //   study.result(run)["accuracy"].number();
 //
-// A run belongs to its name and its options: two that are equal in both are one, a study that was
-// interrupted goes on where it was, and a wider one computes only the runs that are new.
+// A run belongs to its name, its options and its version: two that are equal in these are one. A
+// study that was interrupted goes on where it was, and a wider one computes only the runs that are
+// new.
 #pragma once
 
 #include <functional>
@@ -33,6 +34,8 @@ struct Run {
   double cost = 1;
   std::string folder = {};                  // in OUT; empty: runs/NAME-KEY
   std::vector<std::string> scratch = {};    // what is deleted in its folder when its result is kept
+  // Raised where `work` changes: a result of an older version is another run's
+  int version = 1;
 };
 
 struct StudyOptions {
@@ -78,6 +81,6 @@ class Study {
   std::map<std::string, std::string> fingerprints_;   // by file
 };
 
-std::string key_of(const Run& run);         // the fingerprint of its options
+std::string key_of(const Run& run);         // the fingerprint of its options and its version
 
 }  // namespace minbert

@@ -77,6 +77,12 @@ TEST_CASE("study: a run works once; a wider study does what is new; the same opt
   Run changed = two;
   changed.options["number"] = "4";
   CHECK(key_of(changed) != key_of(two));
+  Run newer = two;
+  newer.version = 2;
+  CHECK_FALSE(study.is_done(newer));
+  CHECK(study.run({newer}));
+  CHECK(worked == 3);
+  CHECK(study.folder(newer) != study.folder(two));
 }
 
 TEST_CASE("study: a run may have a folder of its own; a run with other options there is an error that shows both") {

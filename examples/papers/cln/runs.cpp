@@ -81,7 +81,7 @@ TrainOptions ClnRuns::options_of(const ClnTraining& training, int seed) const {
 Run ClnRuns::training(const ClnTraining& training, int seed) const {
   const TrainOptions t = options_of(training, seed);
   Run run = document.run_of(t, tasks(), formatted("{}{}-seed{}", training.norm, training.name, seed));
-  run.options["kept"] = "halves, switch";           // a result that lacks them is another run's
+  run.version = 2;                                  // 2: scores of each half of dev, and the switch
   run.work = [t, whole = training.name.empty()](const std::string& folder) {
     const Experiment experiment(t);
     const RunResult trained_run = train_recorded(experiment, t, folder, whole);

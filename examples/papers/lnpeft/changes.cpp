@@ -55,7 +55,7 @@ double distance(const Json& changes) {
 }  // namespace
 
 Run LnPeftRuns::with_changes(Run run, const Task& task, bool of_layers) const {
-  run.options["measured"] = of_layers ? "changes, disabled in each layer" : "changes, disabled";
+  run.options["disabled"] = of_layers ? "whole, each layer" : "whole";
   run.work = [train = run.work, task, of_layers, options = o](const std::string& folder) {
     Json result = train(folder);
     const TrainedModel before(options.model);

@@ -113,7 +113,7 @@ Json pretrained_without_norm(const LnPeftOptions& o) {
 Run LnPeftRuns::pretrained() const {
   Run run{"mlm", model_alone(), [options = o](const std::string&) { return pretrained_without_norm(options); }};
   run.options["corpus"] = document.study().fingerprint(o.corpus);
-  run.options["measured"] = "each sequence";
+  run.version = 2;                                  // 2: the loss of each sequence
   return run;
 }
 

@@ -140,15 +140,16 @@ Json extract(const TaOptions& o, const Task& task) {
 
 Run extraction(const TaRuns& ta, const Task& task) {
   const TaOptions& o = ta.o;
-  return ta.document.run_on(task, "extraction", 1,
-                            {{"metric", name_of(task.metrics[0])},
-                             {"batch", std::to_string(o.batch)},
-                             {"head-epochs", std::to_string(o.head_epochs)},
-                             {"head-lr", formatted("{}", o.head_lr)},
-                             {"seed", std::to_string(o.seed)},
-                             {"seeds", std::to_string(o.seeds)},
-                             {"sound", "said"}},    // a result that lacks it is another run's
-                            [o, task](const std::string&) { return extract(o, task); });
+  Run run = ta.document.run_on(task, "extraction", 1,
+                               {{"metric", name_of(task.metrics[0])},
+                                {"batch", std::to_string(o.batch)},
+                                {"head-epochs", std::to_string(o.head_epochs)},
+                                {"head-lr", formatted("{}", o.head_lr)},
+                                {"seed", std::to_string(o.seed)},
+                                {"seeds", std::to_string(o.seeds)}},
+                               [o, task](const std::string&) { return extract(o, task); });
+  run.version = 2;                                  // 2: whether a head gives every input one answer
+  return run;
 }
 
 void weights(const TaRuns& ta, ItemReport& report) {
