@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   std::string out = "build/papers";
   CommandLine line("companion", "The five documents beside the code that computes them.");
   line.option("place", places, "a line of the sources: which items it computes, and their equations", "FILE:LINE");
-  line.option("--out", out, "folder of the pages");
+  line.option("--out", out, "folder of the pages", "DIR");
   line.closing("Writes OUT/index.html and a page a document. Ends with status 1 where data/papers and the sources do "
                "not fit each other, and says what to do.",
                {"", "src/norm/cls/iso_bn.cpp:146"});

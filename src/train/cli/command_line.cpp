@@ -30,13 +30,13 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-// Breaks the text into lines of at most `width` characters.
-std::string wrapped(const std::string& text, size_t width) {
+// Breaks the text into lines of at most `width` characters, all but the first behind a margin.
+std::string wrapped(const std::string& text, size_t width, size_t margin = 0) {
   std::string lines;
   size_t column = 0;
   for (const std::string& word : words_of(text)) {
     const bool fits = column + 1 + word.size() <= width;
-    if (column > 0) lines += fits ? ' ' : '\n';
+    if (column > 0) lines += fits ? " " : '\n' + std::string(margin, ' ');
     lines += word;
     column = (column > 0 && fits ? column + 1 : 0) + word.size();
   }
@@ -62,10 +62,19 @@ int end_of_output(const std::string& program, int status) {
   std::exit(end_of_output(program, 0));
 }
 
+// What is given, and beside it what it means.
+std::string row(std::string left, const std::string& help) {
+  left = "  " + left;
+  if (left.size() < help_column)
+    left.resize(help_column, ' ');
+  else
+    left += '\n' + std::string(help_column, ' ');
+  return left + wrapped(help, help_width - help_column, help_column) + '\n';
+}
+
 void bind(CLI::App& app, const Option& option) {
-  const std::string help = wrapped(option.full_help(), help_width - help_column);
   if (const auto flag = std::get_if<bool*>(&option.variable)) {
-    app.add_flag(option.names, **flag, help)->group(option.section);
+    app.add_flag(option.names, **flag);
     return;
   }
   const auto set = [&option, program = app.get_name()](const CLI::results_t& words) {
@@ -75,17 +84,47 @@ void bind(CLI::App& app, const Option& option) {
     option.set(text);
     return true;
   };
-  CLI::Option* const bound = app.add_option(option.names, set, help)->group(option.section);
+  CLI::Option* const bound = app.add_option(option.names, set);
   if (option.is_words()) bound->expected(CLI::detail::expected_max_vector_size);
-  bound->type_name(option.what())->default_str(option.default_in_words() ? "" : option.text());
+  bound->type_name(option.what());
 }
 
 }  // namespace
 
+// What --help prints; not by CLI11, whose versions break and order lines each in its own way.
+std::string CommandLine::help(bool all) const {
+  const std::vector<std::string> shown = words_of(joined(examples_, " "));
+  const bool in_short = !all && !examples_.empty() && options_.size() > many_options;
+  std::string usage, positionals, section = "Options",
+      rows = row("-h,--help", "Print this help message and exit") +
+             row("--version", "Print what build this is and exit") +
+             row("--help-all", "Print every option and exit");
+  for (const Option& option : options_) {
+    std::string value;
+    if (!std::holds_alternative<bool*>(option.variable)) {
+      value = " " + option.what();
+      if (!option.text().empty() && !option.default_in_words()) value += "=" + option.text();
+      if (option.is_words()) value += " ...";
+    }
+    if (!option.name().starts_with("-")) {
+      usage += formatted(" [{}{}]", option.name(), option.is_words() ? "..." : "");
+      positionals += row(option.name() + value, option.full_help());
+    } else if (!in_short || std::ranges::find(shown, option.name()) != shown.end()) {
+      if (option.section != section) rows += formatted("\n{}:\n", option.section);
+      section = option.section;
+      rows += row(option.names + value, option.full_help());
+    }
+  }
+  return formatted("{}\nUsage: {} [OPTIONS]{}\n{}\nOptions:\n{}{}{}",
+                   wrapped(description_, help_width), call_, usage,
+                   positionals.empty() ? "" : "\nPositionals:\n" + positionals, rows, examples(),
+                   in_short ? "\n--help-all prints every option.\n" : "");
+}
+
 // data/mini of an example is the one that came with the program.
-std::string CommandLine::footer() const {
+std::string CommandLine::examples() const {
   if (examples_.empty()) return "";
-  std::string text = wrapped(writes_, help_width) + "\n\nExamples:\n";
+  std::string text = formatted("\n{}\n\nExamples:\n", wrapped(writes_, help_width));
   const std::string mini = "data/mini", there = shell_word(shipped(mini));
   for (std::string example : examples_) {
     for (size_t at = 0; (at = example.find(mini, at)) != example.npos; at += there.size())
@@ -113,12 +152,10 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
   if (!all.contains("--shards") && !all.contains("--jobs")) stay_alone();
   ranks();                               // of several, only the first prints from here on
   call_ = std::getenv(front_variable) ? command_of(program_) : shell_word(argv[0]);
-  CLI::App app(wrapped(description_, help_width), call_);
-  app.get_formatter()->column_width(help_column);
-  const auto version = [this] { return about(program_); };
-  app.set_version_flag("--version", version, "Print what build this is and exit");
+  CLI::App app("", call_);
+  app.set_version_flag("--version", "");
+  app.set_help_all_flag("--help-all");
   app.allow_extras();                    // what is not expected is named below, in its order
-  app.set_help_all_flag("--help-all", "Print every option and exit");
   for (const Option& option : options_) bind(app, option);
   const bool none = argc < 2 && !without.empty();
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -138,18 +175,10 @@ void CommandLine::parse(int argc, char** argv, const std::string& without) {
     std::erase(rest, "--");              // it ends the options
     check_expected(rest);
     check_outputs(*this);
-  } catch (const CLI::Success& asked) {  // --help, --help-all or --version
-    const std::vector<std::string> shown = words_of(joined(examples_, " "));
-    const bool in_short = asked.get_name() == "CallForHelp" && !examples_.empty() &&
-                          options_.size() > many_options;
-    app.footer(footer() + (in_short ? "\n--help-all prints every option." : ""));
-    for (const Option& option : options_)
-      if (in_short && option.name().starts_with("-") &&
-          std::ranges::find(shown, option.name()) == shown.end())
-        app.get_option(option.name())->group("");           // it is not printed
-    std::ostringstream text;
-    app.exit(asked, text);
-    print_and_end(program_, text.str());
+  } catch (const CLI::CallForVersion&) {
+    print_and_end(program_, about(program_) + "\n");
+  } catch (const CLI::Success& asked) {  // --help or --help-all
+    print_and_end(program_, help(asked.get_name() == "CallForAllHelp"));
   } catch (const std::exception& e) {    // CLI11's, or an Error of ours
     const std::string what = visible(
         formatted("{}: {}\n{} --help lists the options.", program_, e.what(), call_));

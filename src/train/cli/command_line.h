@@ -44,7 +44,8 @@ class CommandLine : public OptionTable {
   const std::string& command() const { return command_; }
 
  private:
-  std::string footer() const;
+  std::string help(bool all) const;
+  std::string examples() const;
   std::string program_, description_, writes_, call_, command_;
   std::vector<std::string> examples_;
   std::set<std::string> given_;                     // on this command line, by their first names
