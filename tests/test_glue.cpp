@@ -301,6 +301,8 @@ TEST_CASE("predictions: GLUE's format") {
         "index\tprediction\n0\tentailment\n1\tnot_entailment\n2\tentailment\n");
   CHECK(written("mnli", Split::dev, "MNLI-m-dev.tsv", {0, 1, 2}, "m") ==
         "index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n");
+  CHECK(written("mnli", Split::test, "MNLI-m.tsv", {0, 1, 2}, "m") ==
+        "index\tprediction\n0\tentailment\n1\tneutral\n2\tcontradiction\n");
   CHECK(written("stsb", Split::test, "STS-B.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t0\n1\t2.25\n2\t5\n");
   CHECK(written("stsb", Split::dev, "STS-B-dev.tsv", {-1, 2.25, 6}) == "index\tprediction\n0\t-1\n1\t2.25\n2\t6\n");
   Task unbounded = task_named("stsb");

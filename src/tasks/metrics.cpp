@@ -210,8 +210,8 @@ void write_predictions(const std::string& folder, const Task& task, Split split,
   std::string text =
       glue ? "index\tprediction\n" : formatted("id \t {} \n", task.prediction_column);
   for (size_t i = 0; i < predicted.size(); ++i) {
-    const double value =
-        split == Split::test ? std::clamp(predicted[i], task.low, task.high) : predicted[i];
+    const bool clamped = split == Split::test && task.kind == TaskKind::regression;
+    const double value = clamped ? std::clamp(predicted[i], task.low, task.high) : predicted[i];
     text += formatted(glue ? "{}\t{}\n" : "{} , {} \n", data.examples[i].id,
                       task.label_text(value));
   }
