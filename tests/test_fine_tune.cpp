@@ -52,6 +52,37 @@ TEST_CASE(
   CHECK(difference(again.parameters.value("heads.sst.weight").values(), head(3)) < 1e-7);
 }
 
+TEST_CASE("fine_tune: each task keeps its own row of γ_t and β_t, whatever the order and number of the tasks") {
+  const SmallWorld world;
+  const Quiet quiet;
+  BertConfig config = BertConfig::load(world.path("start/config.json"));
+  config.norm = "conditional-layer", config.tasks = {"sst", "quora", "sts"}, config.pool = Pool::mean;
+  const Model trained(config, 1, true, heads_of(parse_tasks("sst,quora,sts")), 0.0);
+  std::vector<std::string> names;
+  for (const Parameter& p : trained.parameters.items())
+    if (p.name.find(".task_") != p.name.npos) {
+      std::vector<real> rows = p.value.values();
+      for (size_t i = 0; i < rows.size(); ++i) rows[i] = real(i + 1) / real(rows.size());
+      p.value.copy_from(rows);
+      names.push_back(p.name);
+    }
+  CHECK(names.size() == 2 * 3);
+  save_model(world.path("run"), config, Tokenizer::from_folder(world.path("start")), trained.parameters);
+  const Model some = Model::from_pretrained(world.path("run"), parse_tasks("sts,cfimdb,quora"));
+  CHECK(some.network.bert().config().pool == Pool::mean);
+  for (const std::string& name : names) {
+    const std::vector<real> before = trained.parameters.value(name).values(),
+                            now = some.parameters.value(name).values();
+    const size_t H = before.size() / 3;
+    const auto row = [&](const std::vector<real>& of, size_t t) {
+      return std::vector<real>(of.begin() + int64_t(t * H), of.begin() + int64_t((t + 1) * H));
+    };
+    CHECK(difference(row(now, 0), row(before, 2)) < 1e-7);
+    CHECK(row(now, 1) == std::vector<real>(H, 0));
+    CHECK(difference(row(now, 2), row(before, 1)) < 1e-7);
+  }
+}
+
 TEST_CASE("fine_tune: the seventy lines write the model that multitask does, byte for byte") {
   SmallWorld world;
   for (const int epochs : {1, 3}) {

@@ -30,9 +30,9 @@ ClassifierHead classifier_of(const Task& task, double dropout);
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
 // Fills the parameters from the model or run in the folder `source`, whose configuration is
 // `saved`, with these heads for the tasks, if there are any. stderr says what was loaded, what
-// stays behind, and what it means if they were trained with another placement.
+// stays behind, and what makes `now`, the model's configuration, another function.
 void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
-                Placement placement, const Parameters& parameters);
+                const BertConfig& now, const Parameters& parameters);
 
 struct FineTuneOptions {
   // The seed of the heads' first values

@@ -90,6 +90,26 @@ std::string weights_file(const std::string& path, const BertConfig* saved) {
 
 bool has_row_for_each_task(const std::string& name) { return name.find(".task_") != name.npos; }
 
+// The tasks of a model, in the order of its rows: they have heads. None: those of its config.json.
+std::vector<std::string> tasks_with_heads(const Parameters& parameters) {
+  std::vector<std::string> tasks;
+  for (const Parameter& item : parameters.items())
+    if (item.name.starts_with("heads.") && item.name.ends_with(".weight"))
+      tasks.push_back(item.name.substr(6, item.name.size() - 6 - 7));
+  return tasks;
+}
+
+// The rows of the model's tasks among those of the saved ones: each its own; of new ones 0.
+std::vector<real> rows_of_tasks(const std::vector<real>& saved, const std::vector<std::string>& names,
+                                const std::vector<std::string>& tasks) {
+  const size_t H = saved.size() / names.size();
+  std::vector<real> rows(tasks.size() * H);
+  for (size_t t = 0; t < tasks.size(); ++t)
+    if (const auto at = std::ranges::find(names, tasks[t]); at != names.end())
+      std::copy_n(saved.begin() + (at - names.begin()) * int64_t(H), H, rows.begin() + int64_t(t * H));
+  return rows;
+}
+
 // Most published files have these, and an encoder does not use them: pre-training heads,
 // position_ids 0, 1, 2, ... Beside the head for masked words only its decoder, which check_tied
 // has compared.
@@ -180,12 +200,13 @@ WeightsReport load_weights(const std::string& path, const Parameters& parameters
     check_tied(file,
                name_in(file, names.of("bert.embeddings.word_embeddings.weight"), names.encoder));
 
+  const std::vector<std::string> tasks = tasks_with_heads(parameters);
   parallel_each(found.size(), [&](size_t i) {
     const auto& [item, name] = found[i];
     if (!has_row_for_each_task(name)) return file.read(name, item->value);
     std::vector<real> rows = file.read(name);
     file.check_finite(name, rows);
-    rows.resize(size_t(item->value.size()));        // new tasks start at 0
+    if (!tasks.empty() && saved) rows = rows_of_tasks(rows, saved->tasks, tasks);
     item->value.copy_from(rows);
   });
   return report;

@@ -117,6 +117,9 @@ BertConfig Experiment::config(const TrainOptions& o) const {
   BertConfig config = config_;
   configure(config, o);
   config.max_length = std::min(o.max_length, config.max_tokens());
+  MB_CHECK(o.encoder_dropout >= 0 || o.encoder_dropout == -1,
+           "--encoder-dropout {}: expected 0 or more, or -1 for that of config.json",
+           o.encoder_dropout);
   if (o.encoder_dropout >= 0)
     config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.encoder_dropout;
   config.pairs = o.pairs;
@@ -149,7 +152,7 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
     std::vector<Task> tasks;
     for (const TaskData& data : experiment.data()) tasks.push_back(data.task);
     if (with_values) {
-      load_start(o.model, saved, tasks, o.placement, model->parameters);
+      load_start(o.model, saved, tasks, config, model->parameters);
       print_tasks(o.model, heads_for(saved, tasks), experiment.data());
     }
   }

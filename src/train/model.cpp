@@ -157,26 +157,40 @@ void sort_head(const BertConfig& saved, const std::vector<Task>& tasks,
 }
 
 BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double head_dropout) {
+  if (config.tasks.empty() || config.is_foreign())                       // no run
+    config.pairs = Pairs::cross, config.pool = Pool::pooler;
   describe(config, tasks);
   config.tasks = names_of(tasks);
-  config.pairs = Pairs::cross;
-  config.pool = Pool::pooler;
   if (tasks.size() == 1) config.classifier = classifier_of(tasks[0], head_dropout);
   config.max_length = std::min(512, config.max_tokens());
   return config;
 }
 }  // namespace
 
+namespace {
+// Says what makes the network another function than the one that was trained.
+void say_what_changes(const std::string& folder, const BertConfig& saved, const BertConfig& now) {
+  const bool has_tasks = !saved.tasks.empty() && !saved.is_foreign();
+  const auto say = [&](const char* option, const std::string& trained, const std::string& ours) {
+    if (trained != ours)
+      std::cerr << formatted(
+          "{}: trained with {} {}, now {}: this is another function, to be learnt anew. {} {} goes "
+          "on with the network as it was.\n", folder, option, trained, ours, option, trained);
+  };
+  say("--placement", name_of(saved.placement), name_of(now.placement));
+  if (saved.norm != BertConfig().norm) say("--norm", saved.norm, now.norm);
+  if (saved.cls_norm != BertConfig().cls_norm) say("--cls-norm", saved.cls_norm, now.cls_norm);
+  if (has_tasks) say("--pool", name_of(saved.pool), name_of(now.pool));
+  if (has_tasks) say("--pairs", name_of(saved.pairs), name_of(now.pairs));
+}
+}  // namespace
+
 void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
-                Placement placement, const Parameters& parameters) {
+                const BertConfig& now, const Parameters& parameters) {
+  say_what_changes(model_folder(source), saved, now);
   BertConfig named = saved;
   if (const auto heads = heads_for(saved, tasks); !heads.empty()) named.tasks = heads;
   print_report(std::cerr, load_all_layers(model_folder(source), named, parameters), source);
-  if (saved.placement != placement)
-    std::cerr << formatted(
-        "{}: trained with --placement {}, now {}: the norms stand elsewhere, so this is another "
-        "function, to be learnt anew. --placement {} goes on with the network as it was.\n",
-        model_folder(source), saved.placement, placement, saved.placement);
   sort_head(saved, tasks, parameters);
 }
 
@@ -190,7 +204,7 @@ Model::Model(const std::string& folder, const BertConfig& saved, const std::vect
              const FineTuneOptions& o)
     : WithParameters(with_tasks(saved, tasks, o.head_dropout), o.seed, false, heads_of(tasks),
                      o.head_dropout) {
-  load_start(folder, saved, tasks, saved.placement, parameters);
+  load_start(folder, saved, tasks, network.bert().config(), parameters);
 }
 
 Tensor task_loss(const Task& task, const Tensor& logits, std::span<const double> labels) {

@@ -92,7 +92,7 @@ class PretrainRun {
                            fixed(double(corpus_.bytes()) * 1e-6, 1), held_out_.size(),
                            tokenizer_.size(), model_.parameters.count());
     if (!o.init.empty() && !has_state(o.out))
-      load_start(o.init, start_config(o.init, o), {}, o.placement, model_.parameters);
+      load_start(o.init, start_config(o.init, o), {}, config_, model_.parameters);
     examples_ = data_.shard(next_.epoch, next_.shard);
     result_.next_sentence = next_sentence_;
     compare_start(settings_of(o), sources, model_.parameters);
