@@ -94,8 +94,8 @@ bool TsvReader::next(TsvRow& row) {
 // The quoted part, if there is one, and the text up to the next separator or line end.
 std::string TsvReader::field() {
   std::string value;
+  const int64_t opened = line_;
   if (format_.quoting && peek() == '"') {
-    const int64_t opened = line_;
     for (bool open = true; open;) {
       const size_t begin = ++position_, end = text_.find('"', begin);
       MB_CHECK(end != text_.npos,
@@ -113,6 +113,11 @@ std::string TsvReader::field() {
   }
   const size_t begin = position_;
   const auto ends = [this](char c) { return c == format_.separator || c == '\n' || c == '\r'; };
+  const bool stray = !ends(peek()) || (format_.separator == '\t' && value.find('\t') != value.npos);
+  MB_CHECK(opened == line_ || !stray,
+           "{}:{}: the quote that opens a field on this line is closed on line {}, within a text\n"
+           "  all between them would be one field; double a quote that is part of the text",
+           file_, opened, line_);
   while (position_ < text_.size() && !ends(text_[position_])) ++position_;
   value.append(text_, begin, position_ - begin);
   return value;
