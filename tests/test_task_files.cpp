@@ -125,6 +125,8 @@ TEST_CASE("task file: what cannot be a task is refused with what to do") {
   refused("texts.tsv", "label\ttext\tmore\tmost\nx\ta\tb\tc\ny\ta\tb\tc\nx\ta\tb\tc\ny\ta\tb\tc\n",
           "its columns are label, text, more, most; one of them, or two, have the texts");
   refused("bare.tsv", "it crashes\tbug\nit freezes\tbug\nadd it\twish\n", "its first line must name the columns");
+  refused("bare-scores.tsv", "it crashes\t1.5\nit freezes\t2\n", "its first line must name the columns, and \"1.5\"");
+  refused("comma.tsv", "text\tscore\na\t1,5\nb\t2\n", "the label \"1,5\" has a comma");
   refused("unique.tsv", "label\ttext\na\tx\nb\tx\nc\ty\nd\tz\n", "4 different labels in 4 rows");
   refused("names.json", names, "there is no such file");
   folder.file("tickets.tsv", tickets);
@@ -142,6 +144,14 @@ TEST_CASE("task file: what a Task cannot be is refused when its data are read") 
   CHECK(task.outputs() == 3);                       // high follows from the words
   LoadReport report;
   CHECK(load_dataset(task, file, any, {}, report).examples.size() == 4);
+  for (const auto& [change, message] : std::vector<std::pair<std::function<void(Task&)>, std::string>>{
+           {[](Task& t) { t.metrics = {Metric::matthews}; }, "accuracy of labels, matthews, f1 of two"},
+           {[](Task& t) { t.loss_weight = -1; }, "loss_weight must be above 0"},
+           {[](Task& t) { t.prediction_stem = "../x"; }, "prediction_stem is a file's name"}}) {
+    Task other = task;
+    change(other);
+    CHECK_ERROR(load_dataset(other, file, any, {}, report), message);
+  }
   task.label_words = {"bug"};
   CHECK_ERROR(load_dataset(task, file, any, {}, report), "task \"tickets\": it has one label alone");
   task.label_words = {"bug", "wish"}, task.name = "my tickets";
@@ -161,13 +171,13 @@ TEST_CASE("task file: a model keeps its task and is opened, resumed and judged b
   CHECK_FALSE(world.run(o, "run").interrupted);
   const TrainedModel trained(world.path("run"));
   REQUIRE(trained.tasks.size() == 2);
-  CHECK(trained.tasks[0].name == "sst");            // the table's come first
+  CHECK(trained.tasks[0].name == "tickets");
   CHECK(labels_of(trained.task("tickets")) == Names{"bug", "praise"});
   CHECK_FALSE(trained.task("tickets").is_pair());
   o.model = world.path("run");
   {
     const Quiet quiet;
-    CHECK(evaluate(Experiment(o), world.path("run"))[1][0].has_value());
+    CHECK(evaluate(Experiment(o), world.path("run"))[0][0].has_value());
   }
   std::string other = rows;
   for (size_t at; (at = other.find("bug")) != other.npos;) other.replace(at, 3, "wish");
@@ -226,12 +236,12 @@ TEST_CASE("task file: what the rows make doubtful is said, or refused") {
   CHECK(contains(refusal(folder, "numbers.tsv"), "39 labels of 40 are numbers, but not \"n/a\""));
   std::string said;
   task_in(folder, "cases.tsv", &said);
-  CHECK(contains(said, "the labels Bug and bug differ in case alone, and are two"));
+  CHECK(contains(said, "the labels \"Bug\" and \"bug\" are two: they differ in case, accents"));
   CHECK(task_in(folder, "ids.tsv").id_column == "ticket_id");
   CHECK(task_in(folder, "ids.tsv").text_columns == Names{"text"});
   folder.file("f1.json", R"({"text_columns": ["text"], "label_column": "kind", "metrics": ["f1"],)"
                          R"( "files": {"train": "cases.tsv"}})");
-  CHECK(contains(refusal(folder, "f1.json"), "accuracy, matthews of labels, f1 of two"));
+  CHECK(contains(refusal(folder, "f1.json"), "accuracy of labels, matthews, f1 of two"));
 }
 
 TEST_CASE("task file: a new network learns it without a model, and a run's model is asked for it by its name") {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "engine/names.h"
 #include "engine/text.h"
@@ -16,6 +17,7 @@
 #include "minbert/json.h"
 #include "minbert/task.h"
 #include "tasks/tsv.h"
+#include "text/unicode.h"
 
 namespace minbert {
 namespace {
@@ -119,6 +121,17 @@ void find_columns(Task& task, const Names& columns) {
            "{\"text_columns\": [NAME]}", joined(columns));
 }
 
+// Are these one label but for capitals, accents, blanks, or how a number is written?
+bool same_to_a_reader(const std::string& a, const std::string& b) {
+  const auto plain = [](const std::string& label) {
+    const std::string text = normalize(label, {});
+    std::istringstream words(text);
+    return joined({std::istream_iterator<std::string>(words), {}}, " ");
+  };
+  if (const auto number = number_in(a)) return number == number_in(b);
+  return plain(a) == plain(b);
+}
+
 // The labels' words, or the range of the numbers: what the rows of the training file have.
 void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   const size_t column = tsv.find({task.label_column})[0];
@@ -131,9 +144,18 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   MB_CHECK(!labels.contains(task.label_column),
            "{}: \"{}\" is a column's name and a label: its first line must name the columns", file,
            task.label_column);
+  MB_CHECK(!number_in(task.label_column),
+           "{}: its first line must name the columns, and \"{}\" is a number", file,
+           task.label_column);
   std::vector<double> numbers;
-  for (const std::string& label : labels)
+  for (const std::string& label : labels) {
+    std::string with_point = label;
+    std::ranges::replace(with_point, ',', '.');
+    MB_CHECK(number_in(label) || !number_in(with_point),
+             "{}: the label \"{}\" has a comma; write numbers with a point, or list the words in a "
+             "task file's \"label_words\"", file, label);
     if (const auto number = number_in(label)) numbers.push_back(*number);
+  }
   std::ranges::sort(numbers);
   const bool all_numbers = numbers.size() == labels.size();
   const bool whole = std::ranges::all_of(numbers, [](double v) { return v == std::floor(v); });
@@ -160,9 +182,9 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   task.label_words = {labels.begin(), labels.end()};
   for (const std::string& label : labels)
     for (const std::string& other : labels)
-      if (label < other && !nearest(label, {other}, 0).empty())
-        std::cerr << formatted("{}: the labels {} and {} differ in case alone, and are two\n", file,
-                               label, other);
+      if (label < other && same_to_a_reader(label, other))
+        std::cerr << formatted("{}: the labels \"{}\" and \"{}\" are two: they differ in "
+                               "case, accents, blanks or how a number is written\n", file, label, other);
   if (all_numbers) std::ranges::sort(task.label_words, {}, number_in);
 }
 
@@ -254,10 +276,14 @@ void check(const Task& task) {
                    task.classes()));
   expect(differ(task.class_names) && differ(task.label_words), "two labels have the same name");
   const auto suits = [&](Metric m) {
-    return (m >= Metric::pearson) == score && (m != Metric::f1 || task.outputs() < 3);
+    const bool of_two = m == Metric::f1 || m == Metric::matthews;
+    return (m >= Metric::pearson) == score && (!of_two || task.outputs() < 3);
   };
   expect(!task.metrics.empty() && std::ranges::all_of(task.metrics, suits),
-         "metrics must be pearson, spearman of a score, accuracy, matthews of labels, f1 of two");
+         "metrics must be pearson, spearman of a score, accuracy of labels, matthews, f1 of two");
+  expect(task.loss_weight > 0, "loss_weight must be above 0");
+  expect(task.prediction_stem.find('/') == std::string::npos,
+         "prediction_stem is a file's name, without a folder");
   expect(task.sets.size() <= std::max<size_t>(1, task.files.dev.size()) && task.dev_part > 1,
          "it needs a dev file for each name in `sets`, and a dev_part of 2 or more");
 }
