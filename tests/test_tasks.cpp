@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "../data/tsv_line.h"
+#include "engine/names.h"
 #include "minbert/files.h"
 #include "minbert/metrics.h"
 #include "minbert/sampling.h"
@@ -82,6 +83,10 @@ TEST_CASE("tsv: errors name file, line and columns") {
   CHECK_ERROR(TsvReader(folder.file("mark", "\xEF\xBB\xBF\n")), "the file is empty");
   CHECK_ERROR(TsvReader(folder.file("latin", "a\tb\r\n1\tcaf\xE9\r\n")),
               "latin:2: byte 6 of this line is 0xE9, which is not UTF-8");
+  // Two texts that each begin with a quote: the rows between them would be one field.
+  CHECK_ERROR(rows_of(folder.file("stray", "a\tb\n1\t\"x\n2\ty\n3\t\"z\n")),
+              "stray:2: the quote that opens a field on this line is closed on line 4, within a text");
+  CHECK_ERROR(rows_of(folder.file("stray", "a\tb\n1\t\"x\n2\ty\n3\tz\"\n")), "stray:2: the quote");
   CHECK_ERROR(rows_of(folder.file("open", "a\tb\n1\t2\n\"\n\"\t\"3\n4\t5\n")), "open:4: the quote");
   const TsvReader tsv(folder.file("columns", "\tid\ttext\ttext\n"));
   CHECK(tsv.find({"id"}) == std::vector<size_t>{1});
@@ -91,10 +96,9 @@ TEST_CASE("tsv: errors name file, line and columns") {
   CHECK_ERROR(tsv.find({"text"}), "more than one column \"text\"");
 }
 
-TEST_CASE("tasks: a list of names becomes tasks in the paper's order, a model's list in its own") {
-  const std::vector<Task> tasks = parse_tasks("sts,sst,quora");
-  REQUIRE(tasks.size() == 3);
-  for (size_t i = 0; i < 3; ++i) CHECK(tasks[i].name == Fields{"sst", "quora", "sts"}[i]);
+TEST_CASE("tasks: a list of names becomes tasks in its order") {
+  CHECK(names_of(parse_tasks("sts,sst,quora")) == Fields{"sts", "sst", "quora"});
+  const std::vector<Task> tasks = parse_tasks("sst,quora,sts");
   CHECK(tasks_named({"sts", "sst"}, "here")[1].name == "sst");
   CHECK_ERROR(tasks_named({"sst", "imdb"}, "here"), "here: there is no task \"imdb\"");
   CHECK(tasks[0].outputs() == 5);
@@ -235,7 +239,7 @@ TEST_CASE("dataset: rows that are skipped are few, and take no label with them, 
 TEST_CASE("dataset: rows of several lines are said with their lines") {
   const Folder folder;
   const Tokenizer tokenizer = small_tokenizer(folder);
-  const std::string file = folder.file("sst.csv", "id\tsentence\tsentiment\nx\t\"\t0\ny\ta\t1\nz\t\"b\t2\nw\tc\t3\n"
+  const std::string file = folder.file("sst.csv", "id\tsentence\tsentiment\nx\t\"a\n\nb\"\t0\nw\tc\t3\n"
                                                   "v\t\"a\nb\"\t4\n");
   LoadReport report;
   CHECK(load_dataset(task_named("sst"), file, tokenizer, {}, report).examples.size() == 3);

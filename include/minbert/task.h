@@ -104,8 +104,8 @@ Task task_from(const Json& json);
 Task read_task(const std::string& name, const std::string& data);
 void check(const Task& task);          // Error where fields contradict each other
 
-// "sst,quora,tickets.json" -> their tasks, first those of the table in its order, that of
-// [CLN loop], then those of files, by read_task(name, data), or of a model, `saved`. leading:
+// "sst,quora,tickets.json" -> their tasks, in this order: of the table, of files by
+// read_task(name, data), or of a model, `saved`. leading:
 // "mrpc=accuracy,stsb=pearson", the metrics to put first. weights: "sst=2,sts=0.5", of their
 // losses; 1 for the others. Errors: an unknown name (lists the valid ones), a name given twice, an
 // empty list, a weight not above 0.

@@ -191,9 +191,6 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
     const auto times = std::ranges::count(tasks, own, &Task::name);
     MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, own, times);
   }
-  std::ranges::stable_sort(tasks, {}, [](const Task& task) {
-    return std::ranges::find(all_tasks(), task.name, &Task::name);
-  });
   for_each_task("--metric", leading, "TASK=METRIC, such as mrpc=accuracy", tasks, lead);
   for_each_task("--task-weights", weights, "TASK=NUMBER, such as sts=0.5", tasks, weigh);
   return tasks;

@@ -135,7 +135,7 @@ TEST_CASE("fisher: dropout is off, what is frozen has none, and no example is an
   for (const auto& [name, values] : few)
     for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] == doctest::Approx(once.at(name)[i]).epsilon(1e-5));
   CHECK_ERROR(fisher_information(model.network, model.parameters, task, data, {}),
-              "examples.tsv: the Fisher information of sst2 needs 1 example or more");
+              "examples.tsv: the Fisher information of stsb needs 1 example or more");
 }
 
 TEST_CASE("kruskal-wallis: from the printed tables the printed p-values; ties share their ranks") {
