@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
   return run_program("encode", [&] {
     use_machine(machine);
     line.need({"--model", "--input", "--output"});
+    MB_CHECK(!is_table(o.input),
+             "--input {}: a table; write its column of texts to a file of plain text, a text a line", o.input);
     if (!pool.empty()) o.pool = choice<Pool>(pool, "--pool");
     check_folder_of(o.output);
     check_ending("--output", o.output, {".safetensors"});

@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
     if (line.given("--column")) line.need({"--input"});
     const bool given = line.given("text"), masks = task_name == "mask",
                typed = !given && input.empty() && isatty(STDIN_FILENO),
-               is_table = line.given("--column") || input.ends_with(".tsv") || input.ends_with(".csv");
+               table = line.given("--column") || is_table(input);
     for (const std::string& word : {text, second}) check_is_text(word, "--input");
     MB_CHECK(!given || input.empty(), "--input {}: leave it out, or the text", input);
     if (!output.empty()) {
@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
     texts.resize(task.is_pair() ? 2 : 1);
     const std::string source = given ? "the text" : input.empty() ? "standard input" : input;
     const Texts next =
-        is_table ? texts_of_table(input, task.format.quoting, columns, texts)
+        table ? texts_of_table(input, task.format.quoting, columns, texts)
                  : texts_of_lines(given ? argument : input.empty() ? std::cin : file, source);
     std::string where;
     std::ostringstream kept;
@@ -170,7 +170,7 @@ int main(int argc, char** argv) {
     }
     Progress progress("", given ? 0 : file_size(input.empty() ? "/dev/stdin" : input),
                       Progress::Where::beside_results);
-    const char separator = output.ends_with(".csv") ? ',' : is_table || !output.empty() ? '\t' : 0;
+    const char separator = output.ends_with(".csv") ? ',' : table || !output.empty() ? '\t' : 0;
     if (!json) out << row_of(prediction_columns(task), texts, separator) << std::flush;
     int64_t count = 0, cut = 0, bytes = 0;
     for (bool more = true; more;) {

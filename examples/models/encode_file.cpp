@@ -29,6 +29,8 @@ std::vector<Sequence> read_texts(const std::string& input, const Tokenizer& toke
   int64_t cut = 0;
   for (std::string line; lines.next(line);) {
     check_interrupt();
+    MB_CHECK(std::ranges::count(line, '\t') < 2,
+             "{}:{}: two TABs; expected a text, or two of a pair with a TAB between", input, lines.number());
     bool truncated = false;
     texts.push_back(build_sequence(tokenizer, line, max_length, &truncated));
     cut += truncated;

@@ -2,6 +2,7 @@
 #include "models/masked_words.h"
 
 #include <algorithm>
+#include <iostream>
 #include <numeric>
 
 #include "minbert/ops.h"
@@ -27,6 +28,8 @@ std::vector<MaskedWords::Choices> MaskedWords::fill(const std::string& text, siz
   const std::string& mask = tokenizer.token(tokenizer.mask());
   MB_CHECK(!places.empty(), "\"{}\" has no {}{}; write {} in place of a word", text, mask,
            cut ? formatted(" among its first {} tokens", most_tokens) : "", mask);
+  if (cut)
+    std::cerr << formatted("the text is cut to {} tokens; a {} beyond them is not filled in\n", most_tokens, mask);
   const NoGrad no_tape;
   const BertModel& bert = trained_.model.network.bert();
   return of_states(bert.forward(pack(std::span(&sequence, 1)), Indices(places)).last_hidden_state, most);

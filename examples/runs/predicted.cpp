@@ -12,6 +12,8 @@
 
 namespace minbert {
 
+namespace fs = std::filesystem;
+
 Texts texts_of_lines(std::istream& in, const std::string& name) {
   const auto lines = std::make_shared<Lines>(in, name);
   return [=](Names& texts, std::string& where) {
@@ -25,9 +27,14 @@ Texts texts_of_lines(std::istream& in, const std::string& name) {
   };
 }
 
+bool is_table(const std::string& file) {
+  const std::string ending = fs::path(file).extension().string();
+  return !nearest(ending, {".tsv", ".csv"}, 0).empty();         // in capitals, too
+}
+
 Texts texts_of_table(const std::string& file, bool quoting, const std::string& columns,
                      Names& names) {
-  const bool is_csv = file.ends_with(".csv");       // TABs stand in some of them, too
+  const bool is_csv = !nearest(fs::path(file).extension().string(), {".csv"}, 0).empty();
   const auto table = std::make_shared<TsvReader>(
       file, TsvFormat{.quoting = quoting || is_csv, .separator = 0});
   const Names& all = table->columns();

@@ -13,6 +13,7 @@ namespace minbert {
 using Texts = std::function<bool(Names& texts, std::string& where)>;
 // Each line; of a pair with a TAB between its texts.
 Texts texts_of_lines(std::istream& in, const std::string& name);
+bool is_table(const std::string& file);             // by its ending: .tsv, .csv
 // Each row of a table whose first line names its columns, separated by TABs, commas or semicolons.
 // columns: "a", or "a,b" of a pair; `names` gets them. quoting: has a .tsv quotes? A .csv does.
 // Errors: a column that is not there; a row with more or fewer fields.
