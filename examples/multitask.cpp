@@ -78,6 +78,9 @@ int run(CommandLine& line, TrainOptions& o) {
     MB_CHECK(!runs.empty(), "--out {}: no run in it has a model yet", o.out);
     return 0;
   }
+  MB_CHECK(!line.given("--lr") || o.lr > 0, "--lr 0: expected a number above 0; --epochs 0 writes the initial model");
+  MB_CHECK(o.seed < std::numeric_limits<int>::max() - o.seeds, "--seed {}: with --seeds {} there are none so large",
+           o.seed, o.seeds);
   MB_CHECK(!o.compare || !line.given("--norm"),
            "--compare trains with layer and with conditional-layer; leave out --norm");
   const std::vector<Variant> variants = variants_of(o);

@@ -138,7 +138,7 @@ void save_model(const std::string& folder, const BertConfig& config, const Token
   make_folder(folder);
   save_weights(folder + "/model.safetensors", parameters, as, &config);
   config.save(folder + "/config.json");
-  tokenizer.save(folder, config.max_tokens());
+  tokenizer.save(folder, std::min(config.max_length, config.max_tokens()));
 }
 
 }  // namespace minbert

@@ -100,13 +100,16 @@ std::vector<std::string> tasks_with_heads(const Parameters& parameters) {
 }
 
 // The rows of the model's tasks among those of the saved ones: each its own; of new ones 0.
-std::vector<real> rows_of_tasks(const std::vector<real>& saved, const std::vector<std::string>& names,
+std::vector<real> rows_of_tasks(const std::vector<real>& saved,
+                                const std::vector<std::string>& names,
                                 const std::vector<std::string>& tasks) {
   const size_t H = saved.size() / names.size();
-  std::vector<real> rows(tasks.size() * H);
-  for (size_t t = 0; t < tasks.size(); ++t)
-    if (const auto at = std::ranges::find(names, tasks[t]); at != names.end())
-      std::copy_n(saved.begin() + (at - names.begin()) * int64_t(H), H, rows.begin() + int64_t(t * H));
+  std::vector<real> rows;
+  for (const std::string& task : tasks) {
+    const auto at = size_t(std::ranges::find(names, task) - names.begin());
+    if (at == names.size()) rows.insert(rows.end(), H, 0);
+    else rows.insert(rows.end(), saved.data() + at * H, saved.data() + (at + 1) * H);
+  }
   return rows;
 }
 

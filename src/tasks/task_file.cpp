@@ -152,8 +152,8 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
     std::string with_point = label;
     std::ranges::replace(with_point, ',', '.');
     MB_CHECK(number_in(label) || !number_in(with_point),
-             "{}: the label \"{}\" has a comma; write numbers with a point, or list the words in a "
-             "task file's \"label_words\"", file, label);
+             "{}: the label \"{}\" has a comma; write numbers with a point, or list the words "
+             "in a task file's \"label_words\"", file, label);
     if (const auto number = number_in(label)) numbers.push_back(*number);
   }
   std::ranges::sort(numbers);
@@ -183,8 +183,8 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
   for (const std::string& label : labels)
     for (const std::string& other : labels)
       if (label < other && same_to_a_reader(label, other))
-        std::cerr << formatted("{}: the labels \"{}\" and \"{}\" are two: they differ in "
-                               "case, accents, blanks or how a number is written\n", file, label, other);
+        std::cerr << formatted("{}: the labels \"{}\" and \"{}\" are two: they differ in case, "
+                               "accents, blanks or how a number is written\n", file, label, other);
   if (all_numbers) std::ranges::sort(task.label_words, {}, number_in);
 }
 

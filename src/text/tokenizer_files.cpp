@@ -207,7 +207,13 @@ void warn_if_capitalised(const Tokenizer& tokenizer) {
 }  // namespace
 
 Tokenizer Tokenizer::from_vocab(const std::string& vocab_file, bool cased) {
-  if (std::filesystem::is_directory(vocab_file)) return from_folder(vocab_file);
+  if (std::filesystem::is_directory(vocab_file)) {
+    Tokenizer tokenizer = from_folder(vocab_file);
+    MB_CHECK(!cased || !tokenizer.lower_case(),
+             "{}: its texts are lower-cased, so it is not --cased; give its vocab.txt",
+             vocab_file);
+    return tokenizer;
+  }
   const Tokenizer tokenizer(vocab_file, !cased);
   if (!cased) warn_if_capitalised(tokenizer);
   return tokenizer;

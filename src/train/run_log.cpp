@@ -23,6 +23,9 @@ RunLog::RunLog(const RunOptions& options, const std::string& folder, const Param
                              .rate = rates_of(options.rate, parameters)}),
       options_(options), folder_(folder), parameters_(parameters), sources_(sources), state_(state),
       loss_sums_(all_losses), loss_counts_(all_losses) {
+  MB_CHECK(options.momentum == 0 || options.optimizer == OptimizerKind::sgd,
+           "--momentum {}: {} has none; it is of sgd", options.momentum,
+           name_of(options.optimizer));
   state_.insert({{"step", &step_}, {"batches", &batches_}, {"report_rows", &report_rows_},
                  {"seconds", &seconds_}});
   make_folder(folder_);

@@ -258,6 +258,10 @@ void use_machine(const MachineOptions& o) {
 std::optional<FolderLock> begin_run(CommandLine& line, const RunOptions& o, Start start,
                                     const std::set<std::string>& others) {
   const bool fresh = start == Start::fresh;
+  for (const char* source : {"--model", "--init"})
+    for (const char* own : {"--config", "--tokenizer"})
+      MB_CHECK(!line.given(source) || !line.given(own),
+               "{} brings its own network and vocabulary; leave out {}", source, own);
   if (!fresh) recall_options(line, o.out, others);
   use_machine(o);
   set_check_nan(o.check_nan);                       // for --evaluate, too
