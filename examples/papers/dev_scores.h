@@ -50,12 +50,13 @@ void show_differences(ItemReport& report, const LongTable& sound, const std::str
 
 // What dev scores are held against: the majority class of the training set (or its mean), and word
 // counts. show_yardsticks shows them in this unit, and hands the better one of each set, with its
-// standard error, to the verdicts, in the unit of the values that judge_by was given before. judging: the
-// share of the dev rows that these values are of.
+// standard error, to the verdicts, in the unit of the values that judge_by was given before. These values
+// are of a share of the dev rows (judging), of `most` rows at the most.
 std::function<std::vector<Run>()> yardstick_runs(Document& document,
                                                  const std::vector<Task>& tasks);
 void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report,
-                     const Unit& unit = {100, 2, "percent"}, double judging = 1);
+                     const Unit& unit = {100, 2, "percent"}, double judging = 1,
+                     size_t most = SIZE_MAX);
 void say_of_dev_scores(ItemReport& report);       // how those of Document::scores are chosen
 
 }  // namespace minbert

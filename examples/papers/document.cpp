@@ -9,6 +9,7 @@
 #include "engine/clock.h"
 #include "engine/names.h"
 #include "engine/text.h"
+#include "minbert/files.h"
 #include "minbert/shipped.h"
 #include "minbert/trainer.h"
 #include "report/claims.h"
@@ -25,6 +26,15 @@ namespace minbert {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Has the model a head of pre-training? One that was trained further, to encode sentences say, has none.
+bool is_pretrained(const std::string& model) {
+  if (model.empty()) return true;                   // new networks
+  const SafeTensors file(model_folder(model) + "/model.safetensors");
+  return std::ranges::any_of(file.entries(), [](const auto& entry) {
+    return entry.first.starts_with("cls.") || entry.first.starts_with("lm_head.");
+  });
+}
 
 // data/mini and the folders in it, which make-mini wrote
 bool is_generated(const std::string& data) {
@@ -183,12 +193,11 @@ std::string Document::where() const {
   return (options_.model.empty() ? "" : options_.model + " on ") + options_.data;
 }
 
-// "reduced grid: 2 seeds, 2 epochs, 500 rows of each file"
+// "reduced grid: at most 500 rows of each file; what is trained: 2 seeds, 2 epochs"
 std::string Document::extent() const {
-  return formatted(
-      "{} grid: {}, {}, {}", options_.grid, counted(options_.seeds, "seed"),
-      counted(options_.epochs, "epoch"),
-      options_.limit > 0 ? formatted("{} rows of each file", options_.limit) : "all rows");
+  return formatted("{} grid: {}; what is trained: {}, {}", options_.grid,
+                   options_.limit > 0 ? formatted("at most {} rows of each file", options_.limit) : "all rows",
+                   counted(options_.seeds, "seed"), counted(options_.epochs, "epoch"));
 }
 
 // The model of the document that ours stands for: its RoBERTa, if ours is one; its large one, if
@@ -209,7 +218,7 @@ Names Document::differences() const {
     all.push_back(
         formatted("without {}, whose files are not in {}", joined(missing_), options_.data));
   if (options_.limit > 0)
-    all.push_back(formatted("{} rows of each file, evenly spaced, instead of all", options_.limit));
+    all.push_back(formatted("at most {} rows of each file, evenly spaced", options_.limit));
   return all;
 }
 
@@ -296,8 +305,8 @@ Json Document::show(const Item& item, std::vector<MeasuredItem>& measured) {
     for (const std::string& sentence : about.caption) report.caption(sentence);
     say_differences(about, report);
   }
-  const Judging judging = {chosen, options_.judges(), generated_, model_of_document()["name"].string(),
-                           chosen ? differences() : Names()};
+  const Judging judging = {chosen, options_.judges(), generated_, is_pretrained(options_.model),
+                           model_of_document()["name"].string(), chosen ? differences() : Names()};
   Json json = report.json();
   if (chosen && report.evidence() && !about.claims.empty()) measured.push_back({item.name, json, *report.evidence()});
   json.set("claims", judged_claims(about, judging, report.evidence()));
@@ -355,7 +364,8 @@ int Document::run(std::vector<Item> items) {
                            Json::object({{"on", where()},
                                                  {"model", model_of_document()["name"]},
                                                  {"differences", Json::array({differ.begin(), differ.end()})},
-                                                 {"judges", options_.judges()}}), measured));
+                                                 {"judges", options_.judges()},
+                                                 {"pretrained", is_pretrained(options_.model)}}), measured));
   write_file(options_.out + "/report.html", report_html(report, options_.out));
   std::cout << formatted("{} of {} items: {}/report.html\n", names.size(), items.size(),
                          options_.out);

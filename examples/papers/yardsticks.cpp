@@ -53,7 +53,7 @@ std::function<std::vector<Run>()> yardstick_runs(Document& document,
 }
 
 void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemReport& report,
-                     const Unit& unit, double judging) {
+                     const Unit& unit, double judging, size_t most) {
   const auto of_set = [&](const DevSet& set) {
     return document.result(yardstick_run(document, set.task))[set.key()];
   };
@@ -71,7 +71,7 @@ void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemRep
     for (const std::string& name : yardstick_names) score = std::max(score, scores[name].number_if().value_or(0));
     best(set.key(), "score") = in_unit * score;
     best(set.key(), "error") = in_unit * standard_error(set.measure.metric, score,
-                                                        judging * scores["examples"].number());
+                                                        judging * std::min(scores["examples"].number(), double(most)));
   }
   report.yardsticks(best);
 }

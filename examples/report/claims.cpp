@@ -12,6 +12,9 @@ Verdict verdict_on(const Json& claim, const Judging& judging, const std::optiona
   if (!judging.judges) return {"not judged", "the quick grid is a look at tables and figures"};
   if (judging.generated && claim.get("real", false))
     return {"on real data only", "it is about a data set or a model by name; these are generated"};
+  if (claim.get("pretrained", false) && !judging.pretrained)
+    return {"not comparable", "it is about [CLS] of a pre-trained model; this one has no head of pre-training, so its "
+                              "[CLS] is of another training"};
   if (model != judging.model) return {"not comparable", formatted("it is about {}", model)};
   if (claim.has("why")) return {claim.get("word", std::string("not comparable")), claim["why"].string()};
   if (claim.has("absolute"))

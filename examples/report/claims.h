@@ -11,6 +11,7 @@ namespace minbert {
 // What is judged, and why a claim may be judged by nothing.
 struct Judging {
   bool was_run, judges, generated;                  // judges: false of a quick look; generated: the data
+  bool pretrained;                                  // the model has a head of pre-training
   std::string model;                                // the document's that ours stands for
   Names differences;                                // from the document's model and data
 };
@@ -19,6 +20,7 @@ struct Judging {
 // were not computed. Members of a claim in data/papers/FILE.json beside those of claim_of (verdict.h):
 //   random           "seed" or "rows": what its values were drawn anew of; missing: nothing
 //   real             it is about a data set or a model by name: generated ones say nothing of it
+//   pretrained       it is about a pre-trained model's [CLS]
 //   model            it is about this model of the document's alone
 //   why              why no number of the page decides it; word: the verdict, else "not comparable"
 //   absolute         it is about a value, not about a difference, so it needs the document's model and data

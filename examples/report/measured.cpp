@@ -126,6 +126,13 @@ std::vector<Block> blocks_in(const std::string& file) {
   return blocks;
 }
 
+// So many that the largest value has two that are not leading zeros
+int digits_of(const Numbers& values, int digits) {
+  const double most = std::abs(std::ranges::max(values, {}, [](double v) { return std::abs(v); }));
+  while (digits < 9 && most > 0 && most * std::pow(10, digits) < 10) ++digits;
+  return digits;
+}
+
 // A table of all values: the mean over the seeds, and their deviation. The last column's keys stand above.
 void show_values(const Evidence& evidence, ItemReport& report) {
   if (evidence.values.rows().empty()) return;
@@ -133,8 +140,12 @@ void show_values(const Evidence& evidence, ItemReport& report) {
   size_t last = columns.size();                     // of those that are not random
   for (size_t c = 0; c + 1 < columns.size(); ++c)
     if (!is_random(columns[c])) last = c;
+  struct Values {
+    Numbers defined;
+    size_t all = 0;
+  };
   Names rows, heads;
-  std::map<std::pair<std::string, std::string>, ItemReport::Cell> cells;
+  std::map<std::pair<std::string, std::string>, Values> cells;
   for (const LongTable::Row& row : evidence.values.rows()) {
     Names left;
     for (size_t c = 0; c + 1 < columns.size(); ++c)
@@ -142,16 +153,17 @@ void show_values(const Evidence& evidence, ItemReport& report) {
     const std::string head = last < row.keys.size() ? row.keys[last] : "value", side = joined(left, ", ");
     if (!std::ranges::count(rows, side)) rows.push_back(side);
     if (!std::ranges::count(heads, head)) heads.push_back(head);
-    ItemReport::Cell& cell = cells[{side, head}];
-    if (row.value) cell.points.push_back(evidence.unit.factor * *row.value);
-    else cell.note = "a value is undefined";
+    Values& values = cells[{side, head}];
+    ++values.all;
+    if (row.value) values.defined.push_back(evidence.unit.factor * *row.value);
   }
   report.table("The values that the claims are judged by" + element(", in {}", evidence.unit.name), "", rows, heads,
                [&](const std::string& row, const std::string& head) {
-                 ItemReport::Cell cell = cells[{row, head}];
-                 if (!cell.points.empty()) cell.ours = mean_text(cell.points, evidence.unit.digits);
-                 else if (!cell.note.empty()) cell.ours = "undefined";
-                 return cell;
+                 const auto& [defined, all] = cells[{row, head}];
+                 std::string text = all > 0 ? "undefined" : "";
+                 if (!defined.empty()) text = mean_text(defined, digits_of(defined, evidence.unit.digits));
+                 if (!defined.empty() && defined.size() < all) text += formatted(" ({} of {})", defined.size(), all);
+                 return ItemReport::Cell{"", text, defined};
                });
 }
 
@@ -175,7 +187,7 @@ Json item_of(const PaperItem& item, const Paper& paper, const Block& block, cons
 StudyReport report_of(const std::string& file, const Block& block) {
   const Paper paper(block.head["document"].string());
   Judging judging{true, block.head["judges"].boolean(), block.head["generated"].boolean(),
-                  block.head["model"].string(), {}};
+                  block.head.get("pretrained", true), block.head["model"].string(), {}};
   for (const Json& difference : block.head["differences"].items()) judging.differences.push_back(difference.string());
   Json::Array items;
   for (const PaperItem& item : paper.items)

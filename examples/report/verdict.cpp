@@ -71,8 +71,11 @@ std::vector<std::pair<std::string, double>> differences_of(const std::vector<Pai
 }
 
 std::string shown(double value, const Unit& unit) { return fixed(value, unit.digits) + element(" {}", unit.name); }
+// With as many digits more as it takes to see that it is not a point
 std::string interval_text(double low, double high, const Unit& unit) {
-  return formatted("[{}, {}]", fixed(low, unit.digits), fixed(high, unit.digits));
+  int digits = unit.digits;
+  while (digits < 9 && high > low && high - low < 5 * std::pow(10, -digits)) ++digits;
+  return formatted("[{}, {}]", fixed(low, digits), fixed(high, digits));
 }
 
 const Verdict no_values = {"not run", "these values were not computed"};
@@ -137,20 +140,19 @@ std::string power_text(const Claim& claim, const Numbers& differences, const Uni
   return text + formatted(", the printed effect needs {}", n < 100 ? formatted("{}", n) : "more than 100");
 }
 
-// False where a side is above the yardsticks in one of the tasks, by more than 2 standard errors.
-bool neither_learned(const std::vector<Pair>& pairs, const LongTable& yardsticks) {
+// The tasks in which no side is above the yardsticks by more than 2 standard errors
+Names not_learned(const std::vector<Pair>& pairs, const LongTable& yardsticks) {
   std::map<std::string, Numbers> scores[2];
   for (const Pair& pair : pairs) scores[0][pair.task].push_back(*pair.more), scores[1][pair.task].push_back(*pair.less);
-  bool any = false;
-  for (const auto& side : scores)
-    for (const auto& [task, values] : side) {
-      const Numbers best = yardsticks.values({{"task", task}, {"what", "score"}}),
-                    error = yardsticks.values({{"task", task}, {"what", "error"}});
-      if (best.size() != 1 || error.size() != 1) return false;
-      any = true;
-      if (mean_of(values) > best[0] + 2 * error[0]) return false;
-    }
-  return any;
+  Names tasks;
+  for (const auto& [task, values] : scores[0]) {
+    const Numbers best = yardsticks.values({{"task", task}, {"what", "score"}}),
+                  error = yardsticks.values({{"task", task}, {"what", "error"}});
+    if (best.size() == 1 && error.size() == 1 &&
+        std::max(mean_of(values), mean_of(scores[1][task])) <= best[0] + 2 * error[0])
+      tasks.push_back(task);
+  }
+  return tasks;
 }
 
 // The pairs with both values; the others are named, and never counted: of a seed's tasks those alone that collapsed.
@@ -186,9 +188,14 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   why += " " + std::apply([&](double a, double b) { return interval_text(a, b, unit); }, sign_flip_interval(d));
   why += formatted("; p = {}{}", fixed(p, 3), beside_printed(claim, mean, unit));
   Verdict verdict{"undecided", why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n)};
-  if (neither_learned(pairs, evidence.yardsticks)) verdict.word = "neither learned it";
+  const Names unlearned = not_learned(pairs, evidence.yardsticks);
+  std::set<std::string> tasks;
+  for (const Pair& pair : pairs) tasks.insert(pair.task);
+  if (unlearned.size() == tasks.size()) verdict.word = "neither learned it";
   else if (p <= level && std::abs(sum_of(d)) > 0) verdict.word = mean > 0 ? "supported" : "contradicted";
   else verdict.why += power_text(claim, d, unit);
+  if (unlearned.size() < tasks.size())
+    verdict.why += element("; not learned beyond the yardsticks: {}", joined(unlearned));
   verdict.why += left_out;
   return verdict;
 }
@@ -274,7 +281,7 @@ Verdict for_all(const Claim& claim, const Evidence& evidence) {
   }
   if (all == 0) return no_values;
   const auto [low, high] = share_interval(n, all);
-  return {n == all ? "holds in all" : "not for all",
+  return {all < fewest ? "undecided" : n == all ? "holds in all" : "not for all",
           formatted("in {} of {}: of all such runs in {} to {} %{}", n, counted(int64_t(all), "run"),
                     fixed(100 * low, 0),
                     fixed(100 * high, 0), element("; not so: {}", joined(others, ", ", 4)))};

@@ -8,6 +8,7 @@
 
 #include "minbert/json.h"
 #include "papers/document_options.h"
+#include "renamed.h"
 #include "small_run.h"
 
 namespace minbert::test {
@@ -37,10 +38,20 @@ inline void write_glue(const SmallWorld& world, const std::string& name = "SST-2
   }
 }
 
+// Gives the small model a bias of the head for next sentences, by which it counts as pre-trained.
+inline void add_pretraining_head(const SmallWorld& world) {
+  const std::string file = world.path("start/model.safetensors"), head = "cls.seq_relationship.bias";
+  Renamed all(file, [&](const std::string& name) { return name == head ? "" : name; });
+  const std::vector<real> bias(2);
+  all.writer.add(head, {2}, bias);
+  all.writer.write(file);
+}
+
 // The options of a document's program, for the small model, glue/ and the folder study/.
 template <class Options>
 Options small_study(const SmallWorld& world, const std::string& tasks) {
   Options o;
+  add_pretraining_head(world);
   o.model = world.path("start");
   o.data = world.path("glue");
   o.out = world.path("study");

@@ -41,7 +41,7 @@ LongTable of_rows(int number, double telling) {
     ClassMoments moments(H, 2);
     moments.add(index_select(x, rows), of_drawn);
     for (const auto& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
-    return deviation_statistics(score, moments.deviation());
+    return deviation_statistics(score, moments.deviation(), size_t(H) - 1);
   });
   LongTable evidence({"task", "what", "sample", "value"});
   add_samples(evidence, {"rte", "rank correlation"}, samples["rank correlation"].numbers());

@@ -85,8 +85,13 @@ class Rates {
   ClnRuns runs_;
 };
 
-// A row a setting: the mean over the seeds on the half of the dev rows that did not choose the factor; each value is
-// evidence.
+void judge(const Rates& rates, ItemReport& report, const LongTable& evidence) {
+  report.judge_by(evidence, {100, 2, "%"});
+  show_yardsticks(rates.all().document, rates.all().tasks(), report, {100, 2}, 0.5);
+}
+
+// A row a setting: the mean over the seeds on the half of the dev rows that did not choose the factor. Returns each
+// value.
 LongTable show_settings(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings,
                         const std::string& title) {
   const ClnRuns& runs = rates.all();
@@ -97,7 +102,6 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
         table(setting.name, task.name, seed) =
             sound_dev_score(rates.dev(setting, task, seed), first_dev_sets({task})[0], DevRows::second_half);
   report.csv(table);
-  report.judge_by(table, {100, 2, "%"});
   report.caption(formatted("the chosen factor is {}", float_text(rates.chosen())));
   std::vector<std::string> columns = names_of(runs.tasks());
   columns.push_back("mean");
@@ -147,7 +151,7 @@ void show_rate(const Rates& rates, ItemReport& report) {
                                                rates.all().o.seed, DevRows::first_half);
                  return score ? fixed(100 * *score, 2) : "undefined";
                });
-  show_settings(rates, report, of_rate(rates), "With the factor that was chosen");
+  judge(rates, report, show_settings(rates, report, of_rate(rates), "With the factor that was chosen"));
   show_rises(rates, report, of_rate(rates));
 }
 
@@ -164,7 +168,7 @@ std::vector<Setting> of_controls(const Rates& rates) {
 
 // [CLN controls]
 void show_controls(const Rates& rates, ItemReport& report) {
-  show_settings(rates, report, of_controls(rates), "What else may be the reason");
+  judge(rates, report, show_settings(rates, report, of_controls(rates), "What else may be the reason"));
   show_rises(rates, report, of_controls(rates));
 }
 
@@ -191,7 +195,7 @@ void show_turns(const Rates& rates, ItemReport& report) {
   LongTable evidence = show_settings(rates, report, of_turns(rates), "With the batches of the tasks in turn");
   const LongTable gains = gains_by_order(rates);
   for (const LongTable::Row& row : gains.rows()) evidence.add({row.keys[0], "gain", row.keys[1]}, row.value);
-  report.judge_by(evidence, {100, 2, "%"});
+  judge(rates, report, evidence);
   report.table("What conditional LayerNorm gains, in the mean of the tasks, x 100", "", Names{"gain"},
                Names{name_of(rates.all().o.sampling), name_of(Sampling::round_robin)},
                [&](const std::string&, const std::string& order) {
@@ -207,7 +211,9 @@ std::vector<Item> rate_items(const ClnRuns& runs) {
   const Rates rates(runs);
   const auto choosing = [rates] { return rates.choosing(); };
   const auto item = [&](const char* name, auto settings, auto show) {
-    return Item{name, [=] { return rates.runs(settings(rates)); }, std::bind_front(show, rates), choosing, true};
+    const auto of_settings = [=] { return rates.runs(settings(rates)); };
+    return Item{name, both(yardstick_runs(runs.document, runs.tasks()), of_settings), std::bind_front(show, rates),
+                choosing, true};
   };
   return {item("rate", of_rate, show_rate), item("controls", of_controls, show_controls),
           item("turns", [](const Rates& r) {

@@ -10,6 +10,7 @@ namespace minbert {
 namespace {
 
 const Numbers lambdas = {0, 0.5, 1, 2, 4, 8, 16};
+constexpr size_t switch_rows = 1000;                // of each dev set, at most
 
 // γ_t and β_t of every norm, as they were learnt, and in the model whatever is set.
 class TaskParameters {
@@ -158,6 +159,7 @@ void show_switch(const ClnRuns& runs, ItemReport& report) {
             dev_score(one[set.task.name], set);
   report.csv(table);
   report.judge_by(judged_values(runs), {100, 2, "%"});
+  show_yardsticks(runs.document, runs.tasks(), report, {100, 2}, 0.5, switch_rows);
   report.table("Dev scores, x 100, of the models with conditional LayerNorm", "γ_t and β_t times λ", rows_of_lambda(),
                runs.tasks(), [&](const SwitchRow& row, const Task& task) {
                  const Numbers scores = scores_at(runs, task, row);
@@ -178,7 +180,7 @@ Json switched(TrainedModel& trained, const std::vector<TaskData>& data) {
   std::vector<std::vector<Dataset>> dev;
   for (const TaskData& d : data) {
     dev.emplace_back();
-    for (const Dataset& set : d.dev) dev.back().push_back(evenly(set, 1000));
+    for (const Dataset& set : d.dev) dev.back().push_back(evenly(set, switch_rows));
   }
   Json::Array all;
   const auto add = [&](const char* what, double at) {
@@ -202,7 +204,8 @@ Json switched(TrainedModel& trained, const std::vector<TaskData>& data) {
 }
 
 Item switch_item(const ClnRuns& runs) {
-  return {"switch", [runs] { return runs.all(); }, std::bind_front(show_switch, runs)};
+  return {"switch", both(yardstick_runs(runs.document, runs.tasks()), [runs] { return runs.all(); }),
+          std::bind_front(show_switch, runs)};
 }
 
 }  // namespace minbert

@@ -58,11 +58,13 @@ Json moments_result(const TaOptions& o, const Task& task) {
   });
   const Shape shape = {int64_t(labels.size()), set.config().hidden_size};
   const Tensor hl = Tensor::from(shape, stored_hl, Device::cpu), h = Tensor::from(shape, stored_h, Device::cpu);
+  const Numbers sigma = moments_of(h, labels, classes).deviation;
+  const auto first = size_t(std::ranges::max_element(sigma) - sigma.begin());
   const auto of_rows = [&](const std::vector<int32_t>& rows, int) {
     Numbers some;
     for (const int32_t row : rows) some.push_back(labels[size_t(row)]);
     const Moments of_h = moments_of(index_select(h, rows), some, classes);
-    Statistics all = deviation_statistics(of_h.score, of_h.deviation);
+    Statistics all = deviation_statistics(of_h.score, of_h.deviation, first);
     all["share within .5"] = share_within(moments_of(index_select(hl, rows), some, classes).mean);
     return all;
   };
@@ -72,9 +74,11 @@ Json moments_result(const TaOptions& o, const Task& task) {
 }
 
 Run moments_run(const TaRuns& ta, const Task& task) {
-  return ta.document.run_on(task, "moments", 1,
-                            {{"resamples", std::to_string(ta.o.resamples())}, {"seed", std::to_string(ta.o.seed)}},
-                            [o = ta.o, task](const std::string&) { return moments_result(o, task); });
+  Run run = ta.document.run_on(task, "moments", 1,
+                               {{"resamples", std::to_string(ta.o.resamples())}, {"seed", std::to_string(ta.o.seed)}},
+                               [o = ta.o, task](const std::string&) { return moments_result(o, task); });
+  run.version = 2;                                  // 2: one dimension that varies most, of all rows
+  return run;
 }
 // A statistic of the rows as they are, and of the rows drawn again
 Numbers samples(const TaRuns& ta, const Task& task, const std::string& name) {
@@ -230,27 +234,32 @@ void fig3(const TaRuns& ta, ItemReport& report) {
 }  // namespace
 
 // Whether large variances are of important dimensions [TA sec.3.3]: of the tenth of the dimensions
-// that vary most, the share that is in the tenth with the highest scores; and of the one that varies
-// most its variance beside the next one's, and its score beside the median.
-Statistics deviation_statistics(const Numbers& score, const Numbers& sigma) {
+// that vary most, the share that is in the tenth with the highest scores; and of dimension `first`, which varies most
+// in all rows, its variance beside that of the next one, and its score beside the median.
+Statistics deviation_statistics(const Numbers& score, const Numbers& sigma, size_t first) {
+  const std::vector<size_t> order = by_score(score);
+  if (order.empty()) return {};
   Numbers ranked_score, ranked;                     // in the order of the scores, which falls
-  for (const size_t j : by_score(score)) ranked_score.push_back(score[j]), ranked.push_back(sigma[j]);
-  if (ranked.empty()) return {};
+  for (const size_t j : order) ranked_score.push_back(score[j]), ranked.push_back(sigma[j]);
   std::vector<size_t> by_sigma(ranked.size());
   std::iota(by_sigma.begin(), by_sigma.end(), size_t(0));
   std::ranges::stable_sort(by_sigma, std::greater(), [&](size_t rank) { return ranked[rank]; });
-  const size_t tenth = std::max<size_t>(1, ranked.size() / 10), first = by_sigma[0],
-               next = by_sigma[std::min<size_t>(1, ranked.size() - 1)];
+  const size_t tenth = std::max<size_t>(1, ranked.size() / 10);
   const auto important = std::count_if(by_sigma.begin(), by_sigma.begin() + int64_t(tenth),
                                        [=](size_t rank) { return rank < tenth; });
-  const double largest = std::ranges::max(sigma);
+  double largest = 0, next = 0;                     // of all, and of all but the first
+  for (size_t j = 0; j < sigma.size(); ++j) {
+    largest = std::max(largest, sigma[j]);
+    if (j != first) next = std::max(next, sigma[j]);
+  }
+  const auto rank = std::ranges::find(order, first);
   return {{"rank correlation", spearman(ranked_score, ranked).value_or(NAN)},
           {"small", share_of(sigma, [=](double s) { return s < largest / 10; })},
           {"large and important", double(important) / double(tenth)},
-          {"largest variance by the next", std::pow(ranked[first] / ranked[next], 2)},
-          {"its score", ranked_score[first]},
+          {"largest variance by the next", std::pow(sigma[first] / next, 2)},
+          {"its score", score[first]},
           {"median score", median(ranked_score)},
-          {"its rank by score", double(first + 1)}};
+          {"its rank by score", rank == order.end() ? NAN : double(rank - order.begin() + 1)}};
 }
 
 std::vector<Item> ta_cls_items(const TaRuns& ta) {

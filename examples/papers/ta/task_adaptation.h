@@ -57,9 +57,9 @@ Item ta_gradients_item(const TaRuns& ta);
 // fig.1: t-SNE and the clusters of h^l (tsne.cpp)
 Item ta_tsne_item(const TaRuns& ta);
 // What fig.3 says of a task, of the Fisher score and the deviation of every dimension: its rank
-// correlation, "small" deviations, and whether the largest are of important dimensions. Nothing, where
-// no score is finite.
-Statistics deviation_statistics(const Numbers& score, const Numbers& sigma);
+// correlation, "small" deviations, and whether the largest are of important dimensions; `first` is the
+// dimension that varies most in all rows. Nothing, where no score is finite.
+Statistics deviation_statistics(const Numbers& score, const Numbers& sigma, size_t first);
 // fig.2, eq.1, fig.3: mean, Fisher score and deviation of each dimension (cls.cpp)
 std::vector<Item> ta_cls_items(const TaRuns& ta);
 // fig.4: where a step changes, drawn from the tape (tape.cpp)

@@ -54,25 +54,25 @@ std::optional<Numbers> nsp_difference(const std::string& weights, const Tensor& 
 
 // The mean of told_apart() over random directions of h: what a direction does that has nothing to do with
 // NSP.
-double random_direction(const Tensor& h, const std::vector<int>& cluster, uint64_t seed) {
-  constexpr int directions = 100;
+double random_direction(const Tensor& h, const std::vector<int>& cluster, uint64_t seed, int directions) {
   Random random(seed, "directions");
   std::vector<real> w;
   while (int64_t(w.size()) < directions * h.cols()) w.push_back(real(random.normal()));
   const std::vector<real> projected =
       matmul_nt(h, Tensor::from({directions, h.cols()}, w)).values();
   double sum = 0;
-  for (size_t d = 0; d < directions; ++d) {
+  for (size_t d = 0; d < size_t(directions); ++d) {
     Numbers score;
     for (size_t row = 0; row < size_t(h.rows()); ++row)
-      score.push_back(double(projected[row * directions + d]));
+      score.push_back(double(projected[row * size_t(directions) + d]));
     sum += told_apart(score, cluster) / directions;
   }
   return sum;
 }
 
 // Two clusters of some rows of h^l, and how well NSP's difference and random directions of h tell them
-// apart. The starts of 2-means and the directions are of the seed.
+// apart: of the rows as they are 100, and of rows drawn again one, since NSP's is one direction, too. The
+// starts of 2-means and the directions are of the seed.
 struct TwoClusters {
   Tensor hl, h;
   std::optional<Numbers> nsp;
@@ -85,7 +85,7 @@ struct TwoClusters {
     Numbers difference;
     for (const int32_t row : rows) difference.push_back((*nsp)[size_t(row)]);
     all["AUC"] = told_apart(difference, two.cluster);
-    all["random direction"] = random_direction(index_select(h, rows), two.cluster, own);
+    all["random direction"] = random_direction(index_select(h, rows), two.cluster, own, sample == 0 ? 100 : 1);
     return all;
   }
 };
@@ -128,7 +128,7 @@ Json map_result(const TaOptions& o, const Task& task, const std::string& folder)
 
 Run map_run(const TaRuns& ta, const Task& task) {
   const TaOptions& o = ta.o;
-  return ta.document.run_on(
+  Run run = ta.document.run_on(
       task, "tsne", 3,
       {{"perplexity", formatted("{}", o.perplexity)},
        {"iterations", std::to_string(o.iterations)},
@@ -136,6 +136,8 @@ Run map_run(const TaRuns& ta, const Task& task) {
        {"resamples", std::to_string(o.resamples())},
        {"seed", std::to_string(o.seed)}},
       [o, task](const std::string& folder) { return map_result(o, task, folder); });
+  run.version = 2;                                  // 2: one direction for each drawing of the rows
+  return run;
 }
 
 Panel panel(const TaRuns& ta, const Task& task, LongTable& table) {
