@@ -42,22 +42,25 @@ static_assert(side % lanes == 0);                   // transpose_to() moves whol
 constexpr int64_t width = 2 * side;                 // of a panel; rows and columns of a tile
 constexpr int64_t panels_of_b = 8;                  // that a panel of A meets in a pass
 
-// To the nearest, of two as near to the even one; a NaN stays one.
+// y[0 .. 15] = x, y[16 .. 31] = z, each to the nearest, of two as near to the even one; a NaN stays
+// one.
+#if defined(__AVX512BF16__)
+// The instruction takes numbers below 2^-126 for 0.
+inline void rounded(const float* x, const float* z, bf16* y) {
+  const auto both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(z), _mm512_loadu_ps(x));
+  std::memcpy(y, &both, sizeof both);
+}
+#else
 inline uint32_t to_bf16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   const bool nan = (bits & 0x7fffffff) > 0x7f800000;
   return nan ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
-// y[0 .. 15] = x, y[16 .. 31] = z. The instruction takes numbers below 2^-126 for 0.
 inline void rounded(const float* x, const float* z, bf16* y) {
-#if defined(__AVX512BF16__)
-  const auto both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(z), _mm512_loadu_ps(x));
-  std::memcpy(y, &both, sizeof both);
-#else
 #pragma omp simd
   for (int64_t i = 0; i < side; ++i) y[i] = bf16(to_bf16(x[i])), y[side + i] = bf16(to_bf16(z[i]));
-#endif
 }
+#endif
 inline float value(bf16 x) { return std::bit_cast<float>(uint32_t(x) << 16); }
 
 // An operand: number t along k of its row (of A) or column (of B) i is
