@@ -75,6 +75,7 @@ int main(int argc, char** argv) {
   return run_program("norms", [&] {
     const auto lock = begin_run(line, o, o.resume ? Start::resume : Start::fresh,
                                 {"--norm", "--placement", "--cls-norm", "--grad-norm", "--seeds"});
+    MB_CHECK(o.lr > 0, "--lr 0: expected a number above 0");
     const std::vector<Variant> variants = norm_variants(lists, o.from_scratch);
     std::vector<TrainOptions> runs;
     for (const Variant& variant : variants) runs.push_back(options_of(o, variant));

@@ -71,11 +71,13 @@ std::vector<std::pair<std::string, double>> differences_of(const std::vector<Pai
 }
 
 std::string shown(double value, const Unit& unit) { return fixed(value, unit.digits) + element(" {}", unit.name); }
-// With as many digits more as it takes to see that it is not a point
+// The unit with as many digits more as it takes to see that an interval is not a point
+Unit to_see(double low, double high, Unit unit) {
+  while (unit.digits < 9 && high > low && high - low < 5 * std::pow(10, -unit.digits)) ++unit.digits;
+  return unit;
+}
 std::string interval_text(double low, double high, const Unit& unit) {
-  int digits = unit.digits;
-  while (digits < 9 && high > low && high - low < 5 * std::pow(10, -digits)) ++digits;
-  return formatted("[{}, {}]", fixed(low, digits), fixed(high, digits));
+  return formatted("[{}, {}]", fixed(low, unit.digits), fixed(high, unit.digits));
 }
 
 const Verdict no_values = {"not run", "these values were not computed"};
@@ -169,7 +171,7 @@ std::string leave_out_undefined(std::vector<Pair>& pairs, const std::string& wha
 }
 
 Verdict difference(const Claim& claim, const Evidence& evidence) {
-  const Unit& unit = evidence.unit;
+  Unit unit = evidence.unit;
   std::vector<Pair> pairs = pairs_of(claim, evidence.values);
   if (pairs.empty()) return no_values;
   const std::string left_out = leave_out_undefined(pairs, claim.over);
@@ -180,13 +182,15 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   const double mean = mean_of(d);
   if (n < fewest)
     return {"undecided", formatted("{}, too few to tell: mean difference {}{}{}", counted(int64_t(n), claim.over),
-                                   shown(mean, unit), beside_printed(claim, mean, unit), left_out), d};
+                                   shown(mean, unit), beside_printed(claim, mean, evidence.unit), left_out), d};
   const double p = sign_flip_p(d);
+  const auto [low, high] = sign_flip_interval(d);
+  unit = to_see(low, high, unit);
   const auto with = std::ranges::count_if(d, [](double x) { return x > 0; });
   std::string why = formatted("{} of {} agree, mean difference {}", with, counted(int64_t(n), claim.over),
                               shown(mean, unit));
-  why += " " + std::apply([&](double a, double b) { return interval_text(a, b, unit); }, sign_flip_interval(d));
-  why += formatted("; p = {}{}", fixed(p, 3), beside_printed(claim, mean, unit));
+  why += " " + interval_text(low, high, unit);
+  why += formatted("; p = {}{}", fixed(p, 3), beside_printed(claim, mean, evidence.unit));
   Verdict verdict{"undecided", why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n)};
   const Names unlearned = not_learned(pairs, evidence.yardsticks);
   std::set<std::string> tasks;
@@ -242,7 +246,7 @@ std::string two_values(const std::vector<Pair>& pairs, const Unit& unit) {
 
 Verdict measured(const Claim& claim, const Evidence& evidence) {
   if (!has_column(evidence.values, "sample")) return difference(claim, evidence);
-  const Unit& unit = evidence.unit;
+  Unit unit = evidence.unit;
   std::vector<Pair> pairs = pairs_of(claim, evidence.values);
   if (pairs.empty()) return no_values;
   std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
@@ -251,10 +255,11 @@ Verdict measured(const Claim& claim, const Evidence& evidence) {
   if (!std::isfinite(s.low))
     return {"undecided", "the rows were not drawn again: difference " + shown(s.value, unit)};
   const double least = rounding * std::abs(s.value);
+  unit = to_see(s.low, s.high, unit);
   Verdict verdict{"undecided",
                   formatted("difference {} {}, over rows drawn again{}{}", shown(s.value, unit),
                             interval_text(s.low, s.high, unit), two_values(pairs, unit),
-                            beside_printed(claim, s.value, unit)),
+                            beside_printed(claim, s.value, evidence.unit)),
                   {s.value}, level};
   if (s.low > least) verdict.word = "supported";
   if (s.high < -least) verdict.word = "contradicted";
@@ -302,10 +307,10 @@ Verdict both(const Claim& claim, const Evidence& evidence) {
 
 Verdict about(const Claim& claim, const Evidence& evidence) {
   const Verdict verdict = measured(claim, evidence);
-  const Unit& unit = evidence.unit;
   if (verdict.word == "neither learned it" || verdict.word == "not run") return verdict;     // the first are equal
   if (verdict.pairs.empty() || verdict.pairs.size() < fewest) return {"undecided", verdict.why, verdict.pairs};
   const auto [low, high] = sign_flip_interval(verdict.pairs);
+  const Unit unit = to_see(low, high, evidence.unit);
   const bool inside = (claim.one_sided || low >= -claim.margin) && high <= claim.margin,
              outside = low > claim.margin || (high < -claim.margin && !claim.one_sided);
   return {inside ? "about equal" : outside ? "differs" : "undecided",
