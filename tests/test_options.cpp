@@ -154,7 +154,7 @@ TEST_CASE("options: what is not expected is said; a full disk is noticed") {
   refused("rte", "not expected: rte");
   refused("x -- --modle", "not expected: x --modle");
   CHECK(program("--epochs 3 --").has("result"));
-  refused("--lr 1 --lr 2", "--lr: At Most 1 required but received 2");
+  refused("--lr 1 --lr 2", "--lr: given 2 times; once is enough");
   refused("--norm layr",
           "norm: there is no \"layr\"; valid are: " + joined(names_of(norms().entries)) + "; the nearest is layer");
   CHECK(program("--epochs 3").has("result"));

@@ -78,6 +78,8 @@ void bind(CLI::App& app, const Option& option) {
     return;
   }
   const auto set = [&option, program = app.get_name()](const CLI::results_t& words) {
+    MB_CHECK(option.is_words() || words.size() == 1, "{}: given {} times; once is enough",
+             option.name(), words.size());
     const std::string text = joined(words, ",");
     if (const auto table = std::get_if<const NormTable*>(&option.valid); table && text == "help")
       print_and_end(program, (*table)->help());
@@ -86,7 +88,7 @@ void bind(CLI::App& app, const Option& option) {
   };
   CLI::Option* const bound = app.add_option(option.names, set);
   if (option.is_words()) bound->expected(CLI::detail::expected_max_vector_size);
-  bound->type_name(option.what());
+  bound->type_name(option.what())->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 }  // namespace
