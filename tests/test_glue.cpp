@@ -217,7 +217,8 @@ TEST_CASE("phrasebank: one file is both train and dev, shared out by sentence") 
   for (const std::string& id : train.ids) CHECK_FALSE(seen.count(std::stoi(id) % 490));
   for (size_t i = 0; i < dev.ids.size(); ++i) CHECK(dev.labels[i] == std::stoi(dev.ids[i]) % 490 % 3);
 
-  const Loaded longer = loaded(folder.file("longer", extended + text), "phrasebank", tokenizer, {.split = Split::dev});
+  const Loaded longer = loaded(folder.file("longer-Sentences_AllAgree.txt", extended + text), "phrasebank", tokenizer,
+                               {.split = Split::dev});
   CHECK(longer.labels.size() - dev.labels.size() <= 1);              // other rows do not move a sentence
   Labels spaced;                                    // of 7 rows that stand for the set: row i n / 7
   for (size_t i = 0; i < 7; ++i) spaced.push_back(dev.labels[i * dev.labels.size() / 7]);
@@ -239,7 +240,8 @@ TEST_CASE("phrasebank: both encodings are read, and lines that are wrong are nam
     LoadReport report;
     std::vector<std::string> all;
     for (const Split split : {Split::train, Split::dev}) {
-      const std::string file = folder.file(name, text + "a b c d@positive\na b c@positive\nb@neutral\nc@neutral\n");
+      const std::string file = folder.file(name + task_named("phrasebank").files.train,
+                                           text + "a b c d@positive\na b c@positive\nb@neutral\nc@neutral\n");
       for (const Example& e : load_dataset(task_named("phrasebank"), file, tokenizer,
                                            {.split = split, .keep_texts = true}, report).examples)
         all.push_back(e.texts[0]);

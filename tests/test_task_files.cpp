@@ -147,6 +147,13 @@ TEST_CASE("task file: what a Task cannot be is refused when its data are read") 
   for (const auto& [change, message] : std::vector<std::pair<std::function<void(Task&)>, std::string>>{
            {[](Task& t) { t.metrics = {Metric::matthews}; }, "accuracy of labels, matthews, f1 of two"},
            {[](Task& t) { t.loss_weight = -1; }, "loss_weight must be above 0"},
+           {[](Task& t) { t.kind = TaskKind::binary; }, "binary labels are 0 and 1, or two label_words"},
+           {[](Task& t) { t.kind = TaskKind::binary, t.label_words = {}, t.low = 1, t.high = 2; },
+            "binary labels are 0 and 1"},
+           {[](Task& t) { t.kind = TaskKind::regression, t.metrics = {Metric::pearson}; },
+            "a score has no label_words"},
+           {[](Task& t) { t.files.dev.push_back("other.tsv"); }, "a name for each dev file"},
+           {[](Task& t) { t.files.test = {"a.tsv", "b.tsv"}; }, "no more test files than these"},
            {[](Task& t) { t.prediction_stem = "../x"; }, "prediction_stem is a file's name"}}) {
     Task other = task;
     change(other);
@@ -274,8 +281,35 @@ TEST_CASE("task file: names that mean something else, columns and labels that ar
   CHECK(contains(refused(R"("label_words": ["bug", "wish", "wish"])"), "two labels have the same name"));
   CHECK(contains(refused(R"("class_names": ["x", "x"])"), "two labels have the same name"));
   CHECK(contains(refused(R"("metrics": ["pearson"])"), "metrics must be"));
-  CHECK(contains(refused(R"("dev_part": -1)"), "a dev_part of 2 or more"));
+  CHECK(contains(refused(R"("dev_part": -1)"), "dev_part must be 2 or more"));
   CHECK(refused(R"("metrics": ["matthews"])") == "no error");
+}
+
+TEST_CASE("task file: what a JSON says is kept; a set drawn from training rows is drawn from that file alone") {
+  const Folder folder;
+  std::string codes = "text\tcode\n", other = "text\tcode\n";
+  for (int i = 0; i < 200; ++i) codes += formatted("text {}\t{}\n", i, i % 25);
+  for (int i = 0; i < 40; ++i) other += formatted("more {}\t{}\n", i, i % 25);
+  folder.file("codes.tsv", codes), folder.file("other.tsv", other);
+  folder.file("codes.json", R"({"kind": "classification", "label_column": "code", "metrics": ["accuracy"],)"
+                            R"( "prediction_stem": "both", "sets": ["own", "other"],)"
+                            R"( "files": {"train": "codes.tsv", "dev": ["codes.tsv", "other.tsv"]}})");
+  const Task task = task_in(folder, "codes.json");
+  CHECK(task.kind == TaskKind::classification);
+  CHECK(task.metrics == std::vector<Metric>{Metric::accuracy});
+  const Tokenizer any({"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, "none", true);
+  std::ostringstream log;
+  const auto rows = [&](Split split, size_t set) {
+    return read_set(folder.path.string(), task, split, set, any, {.split = split}, log).examples.size();
+  };
+  CHECK(rows(Split::train, 0) + rows(Split::dev, 0) == 200);
+  CHECK(rows(Split::dev, 1) == 40);
+  folder.file("scores.json", R"({"kind": "regression", "low": -5, "metrics": ["pearson"], "label_column": "code",)"
+                             R"( "prediction_stem": "both", "files": {"train": "codes.tsv"}})");
+  CHECK(task_in(folder, "scores.json").low == -5);
+  CHECK(task_in(folder, "scores.json").high == 24);
+  CHECK_ERROR(parse_tasks("codes.json,scores.json", "", "", folder.path.string()),
+              "two tasks write their predictions as");
 }
 
 }  // namespace minbert::test

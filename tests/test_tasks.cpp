@@ -88,6 +88,7 @@ TEST_CASE("tsv: errors name file, line and columns") {
               "stray:2: the quote that opens a field on this line is closed on line 4, within a text");
   CHECK_ERROR(rows_of(folder.file("stray", "a\tb\n1\t\"x\n2\ty\n3\tz\"\n")), "stray:2: the quote");
   CHECK_ERROR(rows_of(folder.file("open", "a\tb\n1\t2\n\"\n\"\t\"3\n4\t5\n")), "open:4: the quote");
+  CHECK(rows_of(folder.file("one", "text\na\n\nb\n\n\n")).size() == 3);           // the second is empty
   const TsvReader tsv(folder.file("columns", "\tid\ttext\ttext\n"));
   CHECK(tsv.find({"id"}) == std::vector<size_t>{1});
   const std::string missing = error_of([&] { tsv.find({"id", "label"}); });

@@ -59,7 +59,8 @@ struct RowReader {
 
   // Is the row in the split? See load_dataset.
   bool belongs(const TsvRow& row) const {
-    if (!has_labels || task.files.train != task.files.dev[0]) return true;
+    const bool for_both = std::ranges::count(task.files.dev, task.files.train) > 0;
+    if (!has_labels || !for_both || !report.file.ends_with(task.files.train)) return true;
     const std::string stream = formatted("split/{}/{}", task.name, row.fields[column[0]]);
     const bool dev = Random(11711, stream).below(uint64_t(task.dev_part)) == 0;
     return dev == (options.split == Split::dev);

@@ -185,11 +185,16 @@ std::vector<Task> parse_tasks(std::string_view list, std::string_view leading,
                       (!known && !name.empty() &&
                        std::filesystem::exists(std::filesystem::path(data) / name));
     const auto own_name = std::ranges::find(saved, name, &Task::name);
-    if (own_name != saved.end() && !known) tasks.push_back(*own_name);
+    if (own_name != saved.end() && !known)
+      tasks.push_back(*own_name), tasks.back().loss_weight = 1;          // it was that run's
     else tasks.push_back(file ? read_task(name, data) : tasks_named({name}, source)[0]);
     const std::string& own = tasks.back().name;
     const auto times = std::ranges::count(tasks, own, &Task::name);
     MB_CHECK(times == 1, "{}: \"{}\" is named {} times; once is enough", source, own, times);
+    const std::string& stem = tasks.back().prediction_stem;
+    MB_CHECK(std::ranges::count(tasks, stem, &Task::prediction_stem) == 1,
+             "{}: two tasks write their predictions as \"{}\"; give one another prediction_stem",
+             source, stem);
   }
   for_each_task("--metric", leading, "TASK=METRIC, such as mrpc=accuracy", tasks, lead);
   for_each_task("--task-weights", weights, "TASK=NUMBER, such as sts=0.5", tasks, weigh);

@@ -132,8 +132,9 @@ bool same_to_a_reader(const std::string& a, const std::string& b) {
   return plain(a) == plain(b);
 }
 
-// The labels' words, or the range of the numbers: what the rows of the training file have.
-void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
+// The labels' words, or the range of the numbers: what the rows of the training file have and the
+// task file, `said`, does not say.
+void find_labels(Task& task, const Json& said, TsvReader& tsv, const std::string& file) {
   const size_t column = tsv.find({task.label_column})[0];
   std::set<std::string> labels;
   size_t rows = 0;
@@ -165,13 +166,14 @@ void find_labels(Task& task, TsvReader& tsv, const std::string& file) {
            "task file's \"label_words\"", file, numbers.size(), labels.size(),
            *std::ranges::find_if(labels, is_word));
   constexpr size_t most_classes = 20;
-  if (task.kind == TaskKind::classification && all_numbers &&
-      (!whole || labels.size() > most_classes)) {
+  if (!said.has("kind") && all_numbers && (!whole || labels.size() > most_classes)) {
     task.kind = TaskKind::regression;
     task.metrics = {Metric::pearson, Metric::spearman};
   }
-  if (task.kind == TaskKind::regression && !numbers.empty())
-    task.low = numbers.front(), task.high = numbers.back();
+  if (task.kind == TaskKind::regression && !numbers.empty()) {
+    if (!said.has("low")) task.low = numbers.front();
+    task.high = numbers.back();
+  }
   if (task.kind != TaskKind::classification) return;
   const size_t least_rows = labels.size() > most_classes ? 5 : 2;          // of each label
   MB_CHECK(labels.size() > 1 && least_rows * labels.size() <= rows,
@@ -223,7 +225,7 @@ Task task_at(const fs::path& path, const std::string& data) {
   TsvReader tsv(train, task.format);
   task.format.separator = tsv.separator();
   find_columns(task, tsv.columns());
-  if (!json.has("label_words") && !json.has("high")) find_labels(task, tsv, train);
+  if (!json.has("label_words") && !json.has("high")) find_labels(task, json, tsv, train);
   check(task);
   if (!described)
     std::cerr << formatted("{}: this task is assumed. Where it is wrong, save it as {}.json, mend "
@@ -271,6 +273,10 @@ void check(const Task& task) {
   expect(differ(columns), "a column is there twice, among texts and label");
   expect(score ? task.high > task.low : task.classes() > 1,
          score ? "high must be above low" : "it has one label alone; a task needs two at least");
+  expect(!score || task.label_words.empty(), "a score has no label_words; it has low and high");
+  expect(task.kind != TaskKind::binary ||
+             (task.label_words.empty() ? task.low == 0 && task.high == 1 : task.classes() == 2),
+         "binary labels are 0 and 1, or two label_words");
   expect(score || task.class_names.empty() || task.class_names.size() == size_t(task.classes()),
          formatted("class_names has {} names for {} labels", task.class_names.size(),
                    task.classes()));
@@ -284,8 +290,11 @@ void check(const Task& task) {
   expect(task.loss_weight > 0, "loss_weight must be above 0");
   expect(task.prediction_stem.find('/') == std::string::npos,
          "prediction_stem is a file's name, without a folder");
-  expect(task.sets.size() <= std::max<size_t>(1, task.files.dev.size()) && task.dev_part > 1,
-         "it needs a dev file for each name in `sets`, and a dev_part of 2 or more");
+  expect(task.sets.size() == std::max<size_t>(1, task.files.dev.size()) &&
+             task.files.test.size() <= task.sets.size(),
+         "it needs a dev file for each name in `sets`, a name for each dev file, and no more test "
+         "files than these");
+  expect(task.dev_part > 1, "dev_part must be 2 or more");
 }
 
 Task read_task(const std::string& name, const std::string& data) {

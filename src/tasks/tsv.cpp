@@ -75,7 +75,9 @@ std::vector<size_t> TsvReader::find(const std::vector<std::string>& names) const
 }
 
 bool TsvReader::next(TsvRow& row) {
-  while (position_ < text_.size() && (peek() == '\n' || peek() == '\r')) end_line();
+  const size_t text = std::min(text_.find_first_not_of("\r\n", position_), text_.size());
+  const bool one_column = columns().size() == 1;    // where a blank line is an empty field
+  while (position_ < text && (!one_column || text == text_.size())) end_line();
   if (position_ == text_.size()) return false;
   row.line = line_;
   row.fields.assign(1, field());

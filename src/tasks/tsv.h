@@ -7,7 +7,8 @@
 //   a "quoted" word  a quote in the middle of any other field is an ordinary character
 // TABs and line ends inside quotes belong to the field. A field of several lines that ends within a
 // text, or between TABs has a TAB, is an error: two stray quotes would hide the rows between them.
-// A line ends with LF, CRLF or CR; blank lines are skipped; a byte order mark is dropped.
+// A line ends with LF, CRLF or CR; blank lines are skipped, but between the rows of a table of one
+// column, where they are empty texts; a byte order mark is dropped.
 #pragma once
 
 #include <cstdint>
