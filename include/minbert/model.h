@@ -28,6 +28,10 @@ ClassifierHead classifier_of(const Task& task, double dropout);
 // kept as that of the run's only task, if its labels are the task's, in any order and case, or
 // LABEL_0, LABEL_1, ...; otherwise it is dropped.
 std::vector<std::string> heads_for(const BertConfig& saved, const std::vector<Task>& tasks);
+// Says on stderr what makes `now` another network than the saved one, and the option that keeps it.
+// trained: the saved one has weights.
+void say_what_changes(const std::string& source, const BertConfig& saved, const BertConfig& now,
+                      bool trained = true);
 // Fills the parameters from the model or run in the folder `source`, whose configuration is
 // `saved`, with these heads for the tasks, if there are any. stderr says what was loaded, what
 // stays behind, and what makes `now`, the model's configuration, another function.

@@ -184,8 +184,8 @@ struct PretrainOptions : RunOptions {
   bool f16 = false;
   // The share of the text that is kept for evaluation, 0 to .5; 1 MB at most
   double held_out = 0.01;
-  // Dropout in the encoder, 0 to .999
-  double dropout = 0.1;
+  // Dropout in the encoder, 0 to .999; -1: as config.json has it
+  double dropout = -1;
 
   PretrainOptions() {
     batch = 64;

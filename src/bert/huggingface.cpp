@@ -88,7 +88,9 @@ std::string weights_file(const std::string& path, const BertConfig* saved) {
                  file, joined(there, ", ", 12), kind, kind, path, path));
 }
 
-bool has_row_for_each_task(const std::string& name) { return name.find(".task_") != name.npos; }
+bool has_row_for_each_task(const std::string& name) {
+  return name.ends_with(".task_weight") || name.ends_with(".task_bias");
+}
 
 // The tasks of a model, in the order of its rows: they have heads. None: those of its config.json.
 std::vector<std::string> tasks_with_heads(const Parameters& parameters) {

@@ -87,6 +87,7 @@ Experiment::Experiment(const TrainOptions& o, const std::vector<TrainOptions>& m
                              "texts\n", o.config, tokenizer_->size());
     config_ = new_config(o.config, *tokenizer_);
     describe(config_, tasks);
+    if (o.config.ends_with(".json")) say_what_changes(o.config, config_, config(o), false);
   }
   const DatasetOptions reading{.max_length = config(o).max_length, .pairs = o.pairs,
                                .limit = o.limit, .skip_bad_rows = o.skip_bad_rows};
@@ -148,7 +149,12 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   bool new_pooler = false;
   if (pretrained) {
     const BertConfig saved = start_config(o.model, o);
-    new_pooler = !saved.has_trained_pooler();
+    const SafeTensors weights(model_folder(o.model) + "/model.safetensors");
+    const auto of_pooler = [](const auto& entry) {
+      return entry.first.find("pooler.dense.") != std::string::npos ||
+             entry.first.find("classifier.dense.") != std::string::npos;
+    };
+    new_pooler = !saved.has_trained_pooler() || std::ranges::none_of(weights.entries(), of_pooler);
     std::vector<Task> tasks;
     for (const TaskData& data : experiment.data()) tasks.push_back(data.task);
     if (with_values) {

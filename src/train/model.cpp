@@ -167,23 +167,23 @@ BertConfig with_tasks(BertConfig config, const std::vector<Task>& tasks, double 
 }
 }  // namespace
 
-namespace {
-// Says what makes the network another function than the one that was trained.
-void say_what_changes(const std::string& folder, const BertConfig& saved, const BertConfig& now) {
-  const bool has_tasks = !saved.tasks.empty() && !saved.is_foreign();
-  const auto say = [&](const char* option, const std::string& trained, const std::string& ours) {
-    if (trained != ours)
-      std::cerr << formatted(
-          "{}: trained with {} {}, now {}: this is another function, to be learnt anew. {} {} goes "
-          "on with the network as it was.\n", folder, option, trained, ours, option, trained);
+void say_what_changes(const std::string& source, const BertConfig& saved, const BertConfig& now,
+                      bool trained) {
+  const bool reads = !trained || (!saved.tasks.empty() && !saved.is_foreign());
+  const auto say = [&](const char* option, const std::string& there, const std::string& ours) {
+    if (there != ours)
+      std::cerr << formatted("{}: {} {} {}, now {}: this is another function{}. {} {} keeps it.\n",
+                             source, trained ? "trained with" : "it says", option, there, ours,
+                             trained ? ", to be learnt anew" : "", option, there);
   };
   say("--placement", name_of(saved.placement), name_of(now.placement));
   if (saved.norm != BertConfig().norm) say("--norm", saved.norm, now.norm);
   if (saved.cls_norm != BertConfig().cls_norm) say("--cls-norm", saved.cls_norm, now.cls_norm);
-  if (has_tasks) say("--pool", name_of(saved.pool), name_of(now.pool));
-  if (has_tasks) say("--pairs", name_of(saved.pairs), name_of(now.pairs));
+  if (saved.cls_norm != BertConfig().cls_norm && saved.cls_norm == now.cls_norm)
+    say("--cls-norm-at", name_of(saved.cls_norm_at), name_of(now.cls_norm_at));
+  if (reads) say("--pool", name_of(saved.pool), name_of(now.pool));
+  if (reads) say("--pairs", name_of(saved.pairs), name_of(now.pairs));
 }
-}  // namespace
 
 void load_start(const std::string& source, const BertConfig& saved, const std::vector<Task>& tasks,
                 const BertConfig& now, const Parameters& parameters) {

@@ -40,6 +40,11 @@ void check(const PretrainOptions& o) {
            "--vocab-size N: give one of the three");
   MB_CHECK(o.init.empty() || !o.cased, "--init {} brings its own vocabulary; leave out --cased",
            o.init);
+  MB_CHECK(o.tokenizer != VocabularyKind::bpe || (o.vocab_size > 0 && !o.cased),
+           "--tokenizer bpe is of a vocabulary that --vocab-size has made, and keeps capitals "
+           "anyway: leave out {}", o.cased ? "--cased" : "--tokenizer");
+  MB_CHECK(o.dropout >= 0 || o.dropout == -1,
+           "--dropout {}: expected 0 or more, or -1 for that of config.json", o.dropout);
   check_shards(o);
   BertConfig config = start_config(o.init, o);
   configure(config, o);
@@ -65,8 +70,11 @@ BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
   BertConfig config = o.init.empty() ? new_config(o.config, tokenizer) : start_config(o.init, o);
   MB_CHECK(o.max_length <= config.max_tokens(), "--max-length {}: this network has {} positions",
            o.max_length, config.max_tokens());
-  config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
+  if (o.dropout >= 0) config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
+  const BertConfig there = config;
   configure(config, o);
+  if (o.init.empty() && o.config.ends_with(".json"))
+    say_what_changes(o.config, there, config, false);
   config.max_length = o.max_length;
   config.tasks.clear();          // of a fine-tuned --init: their heads are not in this network
   return config;

@@ -199,7 +199,7 @@ void add_pretrain_options(OptionTable& table, PretrainOptions& o) {
   table.add({{"--steps", &o.steps, "optimizer steps", Range{1}}});
   add_learn_options(table, o, "learn nothing");
   table.add({
-      {"--dropout", &o.dropout, "in the encoder", Range{0, 0.999}},
+      {"--dropout", &o.dropout, "in the encoder; -1: as config.json has it", Range{-1, 0.999}},
       {"--evaluate-every", &o.evaluate_every,
        "steps between two evaluations, each with a checkpoint", Range{1}},
       {"--f16", &o.f16, "write model.safetensors in 16 bits: half the size"}});
