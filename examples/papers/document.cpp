@@ -30,10 +30,7 @@ namespace fs = std::filesystem;
 // Has the model a head of pre-training? One that was trained further, to encode sentences say, has none.
 bool is_pretrained(const std::string& model) {
   if (model.empty()) return true;                   // new networks
-  const SafeTensors file(model_folder(model) + "/model.safetensors");
-  return std::ranges::any_of(file.entries(), [](const auto& entry) {
-    return entry.first.starts_with("cls.") || entry.first.starts_with("lm_head.");
-  });
+  return has_weights(model_folder(model), {"cls.predictions.", "cls.seq_relationship.", "lm_head."});
 }
 
 // data/mini and the folders in it, which make-mini wrote
@@ -66,6 +63,7 @@ Document::Document(const DocumentOptions& options, const std::string& file)
   const Names order = split(options.tasks);
   std::ranges::sort(tasks_, {}, [&](const Task& t) { return std::ranges::find(order, t.name); });
   generated_ = is_generated(options.data);
+  pretrained_ = is_pretrained(options.model);
   if (generated_)
     for (Task& task : tasks_) task.title += " (generated)";
   check_files(options.data, options.tasks_given ? tasks_ : std::vector<Task>());
@@ -305,7 +303,7 @@ Json Document::show(const Item& item, std::vector<MeasuredItem>& measured) {
     for (const std::string& sentence : about.caption) report.caption(sentence);
     say_differences(about, report);
   }
-  const Judging judging = {chosen, options_.judges(), generated_, is_pretrained(options_.model),
+  const Judging judging = {chosen, options_.judges(), generated_, pretrained_,
                            model_of_document()["name"].string(), chosen ? differences() : Names()};
   Json json = report.json();
   if (chosen && report.evidence() && !about.claims.empty()) measured.push_back({item.name, json, *report.evidence()});
@@ -365,7 +363,7 @@ int Document::run(std::vector<Item> items) {
                                                  {"model", model_of_document()["name"]},
                                                  {"differences", Json::array({differ.begin(), differ.end()})},
                                                  {"judges", options_.judges()},
-                                                 {"pretrained", is_pretrained(options_.model)}}), measured));
+                                                 {"pretrained", pretrained_}}), measured));
   write_file(options_.out + "/report.html", report_html(report, options_.out));
   std::cout << formatted("{} of {} items: {}/report.html\n", names.size(), items.size(),
                          options_.out);

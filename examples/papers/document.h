@@ -101,6 +101,7 @@ class Document {
   Study study_;
   std::vector<Task> tasks_;
   bool generated_ = false;     // the data are those of data/mini
+  bool pretrained_ = true;     // the model has a head of pre-training
   Names missing_;              // titles of tasks without files
   std::set<std::string> commits_;   // of the programs that did the runs
 };

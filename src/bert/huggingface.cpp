@@ -96,8 +96,9 @@ bool has_row_for_each_task(const std::string& name) {
 std::vector<std::string> tasks_with_heads(const Parameters& parameters) {
   std::vector<std::string> tasks;
   for (const Parameter& item : parameters.items())
-    if (item.name.starts_with("heads.") && item.name.ends_with(".weight"))
-      tasks.push_back(item.name.substr(6, item.name.size() - 6 - 7));
+    if (const auto parts = split(item.name, '.');
+        parts.size() == 3 && parts[0] == "heads" && parts[2] == "weight")
+      tasks.push_back(parts[1]);
   return tasks;
 }
 

@@ -56,11 +56,13 @@ struct RowReader {
   std::vector<size_t> column;  // columns of the texts and, if there are any, label and id
   LoadReport& report;
   bool has_labels = options.split != Split::test;
+  // Are its rows shared out between training and dev?
+  bool is_shared = has_labels && std::ranges::count(task.files.dev, task.files.train) > 0 &&
+                   report.file.ends_with(task.files.train);
 
   // Is the row in the split? See load_dataset.
   bool belongs(const TsvRow& row) const {
-    const bool for_both = std::ranges::count(task.files.dev, task.files.train) > 0;
-    if (!has_labels || !for_both || !report.file.ends_with(task.files.train)) return true;
+    if (!is_shared) return true;
     const std::string stream = formatted("split/{}/{}", task.name, row.fields[column[0]]);
     const bool dev = Random(11711, stream).below(uint64_t(task.dev_part)) == 0;
     return dev == (options.split == Split::dev);

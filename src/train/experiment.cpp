@@ -118,11 +118,7 @@ BertConfig Experiment::config(const TrainOptions& o) const {
   BertConfig config = config_;
   configure(config, o);
   config.max_length = std::min(o.max_length, config.max_tokens());
-  MB_CHECK(o.encoder_dropout >= 0 || o.encoder_dropout == -1,
-           "--encoder-dropout {}: expected 0 or more, or -1 for that of config.json",
-           o.encoder_dropout);
-  if (o.encoder_dropout >= 0)
-    config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.encoder_dropout;
+  set_dropout(config, o.encoder_dropout, "--encoder-dropout");
   config.pairs = o.pairs;
   config.pool = o.pool;
   MB_CHECK(o.pool == Pool::pooler || (o.cls_norm == "none" && o.grad_norm == 0),
@@ -149,12 +145,8 @@ std::unique_ptr<Model> new_model(const Experiment& experiment, const TrainOption
   bool new_pooler = false;
   if (pretrained) {
     const BertConfig saved = start_config(o.model, o);
-    const SafeTensors weights(model_folder(o.model) + "/model.safetensors");
-    const auto of_pooler = [](const auto& entry) {
-      return entry.first.find("pooler.dense.") != std::string::npos ||
-             entry.first.find("classifier.dense.") != std::string::npos;
-    };
-    new_pooler = !saved.has_trained_pooler() || std::ranges::none_of(weights.entries(), of_pooler);
+    new_pooler = !saved.has_trained_pooler() ||
+                 !has_weights(model_folder(o.model), {"pooler.dense.", "classifier.dense."});
     std::vector<Task> tasks;
     for (const TaskData& data : experiment.data()) tasks.push_back(data.task);
     if (with_values) {

@@ -43,10 +43,9 @@ void check(const PretrainOptions& o) {
   MB_CHECK(o.tokenizer != VocabularyKind::bpe || (o.vocab_size > 0 && !o.cased),
            "--tokenizer bpe is of a vocabulary that --vocab-size has made, and keeps capitals "
            "anyway: leave out {}", o.cased ? "--cased" : "--tokenizer");
-  MB_CHECK(o.dropout >= 0 || o.dropout == -1,
-           "--dropout {}: expected 0 or more, or -1 for that of config.json", o.dropout);
   check_shards(o);
   BertConfig config = start_config(o.init, o);
+  set_dropout(config, o.dropout, "--dropout");
   configure(config, o);
   const BertModel network(config, 1);
 }
@@ -70,7 +69,7 @@ BertConfig config_of(const PretrainOptions& o, const Tokenizer& tokenizer) {
   BertConfig config = o.init.empty() ? new_config(o.config, tokenizer) : start_config(o.init, o);
   MB_CHECK(o.max_length <= config.max_tokens(), "--max-length {}: this network has {} positions",
            o.max_length, config.max_tokens());
-  if (o.dropout >= 0) config.hidden_dropout_prob = config.attention_probs_dropout_prob = o.dropout;
+  set_dropout(config, o.dropout, "--dropout");
   const BertConfig there = config;
   configure(config, o);
   if (o.init.empty() && o.config.ends_with(".json"))

@@ -23,6 +23,16 @@ std::vector<std::string> files_of_model(const std::string& folder) {
   return files;
 }
 
+bool has_weights(const std::string& folder, const std::vector<std::string>& parts) {
+  const std::string file = folder + "/model.safetensors";
+  if (!fs::exists(file)) return false;              // loading says what to do
+  const SafeTensors weights(file);
+  for (const auto& [name, entry] : weights.entries())
+    for (const std::string& part : parts)
+      if (name.find(part) != name.npos) return true;
+  return false;
+}
+
 Json sources_of(const std::map<std::string, std::string>& settings,
                 const std::vector<std::string>& data_files) {
   Json sources = Json::object();

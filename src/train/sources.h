@@ -23,6 +23,9 @@ Json sources_of(const std::map<std::string, std::string>& settings,
 // The files of a model's folder on which its results depend, those that are there
 std::vector<std::string> files_of_model(const std::string& folder);
 
+// Is one of these parts found in the name of a tensor of the folder's model.safetensors?
+bool has_weights(const std::string& folder, const std::vector<std::string>& parts);
+
 // Error where a file is not what it was when the run in the folder began: names each. Nothing to do
 // where no state is saved.
 void check_sources(const std::string& folder, const Json& now);

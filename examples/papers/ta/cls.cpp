@@ -58,8 +58,8 @@ Json moments_result(const TaOptions& o, const Task& task) {
   });
   const Shape shape = {int64_t(labels.size()), set.config().hidden_size};
   const Tensor hl = Tensor::from(shape, stored_hl, Device::cpu), h = Tensor::from(shape, stored_h, Device::cpu);
-  const Numbers sigma = moments_of(h, labels, classes).deviation;
-  const auto first = size_t(std::ranges::max_element(sigma) - sigma.begin());
+  const Moments of_all = moments_of(h, labels, classes);
+  const auto first = size_t(std::ranges::max_element(of_all.deviation) - of_all.deviation.begin());
   const auto of_rows = [&](const std::vector<int32_t>& rows, int) {
     Numbers some;
     for (const int32_t row : rows) some.push_back(labels[size_t(row)]);
@@ -69,7 +69,7 @@ Json moments_result(const TaOptions& o, const Task& task) {
     return all;
   };
   return Json::object({{"hl", moments_of(hl, labels, classes).json()},
-                       {"h", moments_of(h, labels, classes).json()},
+                       {"h", of_all.json()},
                        {"samples", resampled(shape[0], {o.resamples(), uint64_t(o.seed), task.name}, of_rows)}});
 }
 

@@ -67,6 +67,8 @@ std::map<std::string, std::string> settings_of(TrainOptions options);
 std::map<std::string, std::string> settings_of(PretrainOptions options);
 // The network that a run starts from: of the folder, or by --config where that is "".
 BertConfig start_config(const std::string& folder, const RunOptions& options);
+// Sets the dropout inside the encoder; -1 leaves it. Error for another number below 0.
+void set_dropout(BertConfig& config, double p, const char* option);
 // Sets norm and placement. Error for a norm that cannot run twice, with --recompute.
 void configure(BertConfig& config, const RunOptions& options);
 

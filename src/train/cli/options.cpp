@@ -213,6 +213,12 @@ BertConfig start_config(const std::string& folder, const RunOptions& o) {
                         : BertConfig::load(model_folder(folder) + "/config.json");
 }
 
+void set_dropout(BertConfig& config, double p, const char* option) {
+  MB_CHECK(p >= 0 || p == -1, "{} {}: expected 0 or more, or -1 for that of config.json", option,
+           p);
+  if (p >= 0) config.hidden_dropout_prob = config.attention_probs_dropout_prob = p;
+}
+
 void configure(BertConfig& config, const RunOptions& o) {
   config.set_norm(o.norm);
   config.placement = o.placement;
