@@ -1,6 +1,8 @@
 // What stands between a claim and its verdict.
 #include "report/claims.h"
 
+#include <algorithm>
+
 #include "engine/names.h"
 
 namespace minbert {
@@ -23,7 +25,11 @@ Verdict verdict_on(const Json& claim, const Judging& judging, const std::optiona
                                   : joined(judging.differences, "; ")};
   if (!values) return {"not run", "these values were not computed"};
   Evidence evidence = *values;
-  if (claim.has("percent")) evidence.unit = {100, int(claim["percent"].integer()), "%"};
+  const std::string drawn = claim.get("random", std::string()), column = drawn == "rows" ? "sample" : drawn;
+  MB_CHECK(drawn.empty() || std::ranges::count(evidence.values.columns(), column),
+           "\"{}\" is judged by what \"{}\" changes, but its values have no column \"{}\"", claim["text"].string(),
+           drawn, column);
+  if (claim.has("unit")) evidence.unit = unit_of(claim["unit"]);
   return judge(claim_of(claim, model), evidence);
 }
 

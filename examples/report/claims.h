@@ -18,13 +18,13 @@ struct Judging {
 
 // Of each claim of the item: where, text, kind, verdict, why, pairs, by_chance (report.h). evidence: none: its values
 // were not computed. Members of a claim in data/papers/FILE.json beside those of claim_of (verdict.h):
-//   random           "seed" or "rows": what its values were drawn anew of; missing: nothing
+//   random           "seed" or "rows": what its values were drawn anew of, which they must say; missing: nothing
 //   real             it is about a data set or a model by name: generated ones say nothing of it
 //   pretrained       it is about a pre-trained model's [CLS]
 //   model            it is about this model of the document's alone
 //   why              why no number of the page decides it; word: the verdict, else "not comparable"
 //   absolute         it is about a value, not about a difference, so it needs the document's model and data
-//   percent          its values are shares: shown in percent, with so many digits
+//   unit             [factor, digits, name], if it is not that of the item's other values
 Json judged_claims(const PaperItem& item, const Judging& judging, const std::optional<Evidence>& evidence);
 
 }  // namespace minbert

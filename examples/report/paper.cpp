@@ -41,7 +41,7 @@ std::vector<Difference> differences_of(const Json& list, const std::string& wher
 }
 
 const Names claim_keys = {"kind", "random", "more", "less", "over", "all", "is", "equal", "halves", "margin",
-                          "margin_is", "printed", "real", "pretrained", "model", "why", "word", "absolute", "percent"};
+                          "margin_is", "printed", "real", "pretrained", "model", "why", "word", "absolute", "unit"};
 
 PaperItem item_of(const Json& entry, const std::string& file) {
   MB_CHECK(entry.has("tag"), "{}: an item has no \"tag\"", file);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <set>
 
@@ -124,22 +125,24 @@ Verdict fact(const Claim& claim, const Evidence& evidence) {
 
 // ---- Differences
 
-// "; printed 1.50, ours .40 of it"
+// "; printed 1.50, ours .40 times that"
 std::string beside_printed(const Claim& claim, double ours, const Unit& unit) {
   if (!claim.printed) return "";
   return formatted("; printed {}, ours {} times that", shown(*claim.printed, unit), fixed(ours / *claim.printed, 2));
 }
 
-// What pairs of this spread could have shown, and how many would show the printed effect.
+// What pairs of this spread could have shown, six of them or as many as there are, and how many would show the printed
+// effect.
 std::string power_text(const Claim& claim, const Numbers& differences, const Unit& unit) {
+  const size_t n = std::max(differences.size(), fewest);
   const double spread = summarize(differences).deviation;
-  std::string text = formatted("; {} of this spread show {} in four of five cases",
-                               counted(int64_t(differences.size()), "pair"),
-                               shown(spread * detectable(differences.size()), unit));
+  if (differences.size() < 2) return "";
+  std::string text = formatted("; {} of this spread show {} in four of five cases", counted(int64_t(n), "pair"),
+                               shown(spread * detectable(n), unit));
   if (!claim.printed || spread == 0) return text;
-  size_t n = fewest;
-  while (n < 100 && detectable(n) * spread > std::abs(*claim.printed)) ++n;
-  return text + formatted(", the printed effect needs {}", n < 100 ? formatted("{}", n) : "more than 100");
+  size_t needed = fewest;
+  while (needed < 100 && detectable(needed) * spread > std::abs(*claim.printed)) ++needed;
+  return text + formatted(", the printed effect needs {}", needed < 100 ? formatted("{}", needed) : "more than 100");
 }
 
 // The tasks in which no side is above the yardsticks by more than 2 standard errors
@@ -157,16 +160,30 @@ Names not_learned(const std::vector<Pair>& pairs, const LongTable& yardsticks) {
   return tasks;
 }
 
+// In what this side of a comparison is another than the other: "layer"
+Names side_of(const LongTable::Where& side, const LongTable::Where& other) {
+  Names keys;
+  for (const auto& [column, key] : side)
+    if (const auto same = other.find(column); same == other.end() || same->second != key) keys.push_back(key);
+  return keys;
+}
+
 // The pairs with both values; the others are named, and never counted: of a seed's tasks those alone that collapsed.
-std::string leave_out_undefined(std::vector<Pair>& pairs, const std::string& what) {
+std::string leave_out_undefined(std::vector<Pair>& pairs, const Claim& claim) {
   std::set<std::string> out, tasks;
   for (const Pair& pair : pairs) tasks.insert(pair.task);
-  for (const Pair& pair : pairs)
-    if (!pair.more || !pair.less)
-      out.insert(pair.of + element(" ({})", what == "task" || tasks.size() < 2 ? "" : pair.task));
+  const auto name = [&](const Pair& pair, const LongTable::Where& side, const LongTable::Where& other) {
+    Names what = side_of(side, other);
+    if (claim.over != "task" && tasks.size() > 1) what.insert(what.begin(), pair.task);
+    out.insert(pair.of + element(" ({})", joined(what)));
+  };
+  for (const Pair& pair : pairs) {
+    if (!pair.more) name(pair, claim.more, claim.less);
+    if (!pair.less) name(pair, claim.less, claim.more);
+  }
   std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
   if (out.empty()) return "";
-  return formatted("; not counted, since a loss is not finite or every input gets the same answer: {} {}", what,
+  return formatted("; not counted, since a loss is not finite or every input gets the same answer: {} {}", claim.over,
                    joined({out.begin(), out.end()}));
 }
 
@@ -174,15 +191,23 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   Unit unit = evidence.unit;
   std::vector<Pair> pairs = pairs_of(claim, evidence.values);
   if (pairs.empty()) return no_values;
-  const std::string left_out = leave_out_undefined(pairs, claim.over);
+  std::string left_out = leave_out_undefined(pairs, claim);
   if (pairs.empty()) return {"undecided", formatted("no {} is left{}", claim.over, left_out)};
+  const Names unlearned = not_learned(pairs, evidence.yardsticks);
+  const auto is_learned = [&](const Pair& pair) { return !std::ranges::count(unlearned, pair.task); };
+  const bool none_learned = std::ranges::none_of(pairs, is_learned);
+  if (!none_learned) {
+    std::erase_if(pairs, std::not_fn(is_learned));
+    left_out += element("; not counted, since neither side learned it beyond the yardsticks: {}", joined(unlearned));
+  }
   Numbers d;
   for (const auto& [seed, value] : differences_of(pairs, unit)) d.push_back(value);
   const size_t n = d.size();
   const double mean = mean_of(d);
   if (n < fewest)
-    return {"undecided", formatted("{}, too few to tell: mean difference {}{}{}", counted(int64_t(n), claim.over),
-                                   shown(mean, unit), beside_printed(claim, mean, evidence.unit), left_out), d};
+    return {"undecided", formatted("{}, too few to tell: mean difference {}{}{}{}", counted(int64_t(n), claim.over),
+                                   shown(mean, unit), beside_printed(claim, mean, unit), power_text(claim, d, unit),
+                                   left_out), d};
   const double p = sign_flip_p(d);
   const auto [low, high] = sign_flip_interval(d);
   unit = to_see(low, high, unit);
@@ -191,15 +216,11 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
                               shown(mean, unit));
   why += " " + interval_text(low, high, unit);
   why += formatted("; p = {}{}", fixed(p, 3), beside_printed(claim, mean, evidence.unit));
+  if (claim.printed && (*claim.printed < low || *claim.printed > high)) why += ", which the interval does not hold";
   Verdict verdict{"undecided", why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n)};
-  const Names unlearned = not_learned(pairs, evidence.yardsticks);
-  std::set<std::string> tasks;
-  for (const Pair& pair : pairs) tasks.insert(pair.task);
-  if (unlearned.size() == tasks.size()) verdict.word = "neither learned it";
+  if (none_learned) verdict.word = "neither learned it";
   else if (p <= level && std::abs(sum_of(d)) > 0) verdict.word = mean > 0 ? "supported" : "contradicted";
   else verdict.why += power_text(claim, d, unit);
-  if (unlearned.size() < tasks.size())
-    verdict.why += element("; not learned beyond the yardsticks: {}", joined(unlearned));
   verdict.why += left_out;
   return verdict;
 }
@@ -327,6 +348,12 @@ LongTable::Where strings(const Json& object) {
 }
 
 }  // namespace
+
+Unit unit_of(const Json& json) {
+  const Json::Array unit = json.items();
+  MB_CHECK(unit.size() == 3, "a unit is [factor, digits, name], not {}", json.dump(-1));
+  return {unit[0].number(), int(unit[1].integer()), unit[2].string()};
+}
 
 Claim claim_of(const Json& json, const std::string& model) {
   const Json printed = json.find("printed");

@@ -50,6 +50,7 @@ struct Unit {
   int digits = 4;
   std::string name = {};
 };
+Unit unit_of(const Json& json);                     // [100, 2, "%"]
 
 // What a claim is judged by. values: a column "seed" or "sample" says what is random: the seed of a run, or which
 // drawing of the rows, "0" for the rows as they are.
