@@ -40,13 +40,16 @@ struct Measured {
   std::string name, page, grid;                     // page: a file that has more of it
   Json item;
 };
+bool is_generated(const StudyReport& study) { return study.report["document"].get("generated", false); }
 // A study's folder; of values that are shipped, on which model and data.
-std::string name_of(const StudyReport& study) { return study.report.get("on", study.folder); }
+std::string name_of(const StudyReport& study) {
+  return study.report.get("on", study.folder) + (is_generated(study) ? ", generated data" : "");
+}
 
 std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies) {
   std::vector<Measured> all;
   for (const StudyReport& s : studies)
-    if (text(s.report["document"], "tag") == row.paper.tag && !s.is_old())
+    if (text(s.report["document"], "tag") == row.paper.tag)
       for (const Json& one : s.report["items"].items())
         if (one["name"].string() == row.item.item && one["status"].string() == "run")
           all.push_back({name_of(s), s.page(), text(s.report, "grid"), one});
@@ -84,22 +87,21 @@ std::string printed_and_measured(const Row& row, const std::vector<Measured>& ru
   return details("What the document prints", table(head, html));
 }
 
-// "supported 3, undecided 2": the words of all claims that a study judged
+// "supported 3, undecided 2": the words of all claims that a study judged, study by study
 std::string found(const Paper& paper, const std::vector<StudyReport>& studies) {
-  std::string html;
+  std::string html, warning;
   for (const StudyReport& s : studies) {
     if (text(s.report["document"], "tag") != paper.tag) continue;
+    if (is_generated(s)) warning = generated_warning;
     std::map<std::string, int> words;
     std::string all;
-    if (s.is_old()) all = "its report.json is of an older form, and is not shown; make study makes it again";
-    else
-      for (const Json& item : s.report["items"].items())
-        for (const Json& claim : item["claims"].items()) ++words[claim["verdict"].string()];
+    for (const Json& item : s.report["items"].items())
+      for (const Json& claim : item["claims"].items()) ++words[claim["verdict"].string()];
     for (const auto& [word, count] : words) all += formatted("{} {} ", verdict_html(word), count);
     if (words.contains("not judged")) all += "; a larger grid judges: make study";
-    html += note(formatted("{}, {}: {}", escaped(name_of(s)), text(s.report, "grid"), all));
+    html += note(formatted("{}, {}: {}", escaped(name_of(s)), text(s.report, "grid"), all)) + chance_html(s.report);
   }
-  return html;
+  return warning + html;
 }
 
 // ---- A row

@@ -26,6 +26,12 @@ std::string significant(double value, int digits) {
   return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
+std::string defined_text(const Numbers& defined, size_t all, int digits) {
+  if (defined.empty()) return "undefined";
+  const std::string left_out = formatted(" ({} of {})", defined.size(), all);
+  return mean_text(defined, digits) + (defined.size() < all ? left_out : "");
+}
+
 Curve numbered(const std::string& title, Numbers y, double first, Curve::Style style) {
   Curve curve{.title = title, .y = std::move(y), .style = style};
   for (size_t i = 0; i < curve.y.size(); ++i) curve.x.push_back(first + double(i));

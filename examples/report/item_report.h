@@ -28,6 +28,9 @@ std::string head_of(const T& t) {
 // A value in a table, where the document's digits do not say how many it has: "0.00181", "1.23e+04"
 std::string significant(double value, int digits = 3);
 
+// Mean ± deviation of those of `all` values that are defined: "0.671 ± 0.069 (5 of 6)"; of none "undefined"
+std::string defined_text(const Numbers& defined, size_t all, int digits);
+
 // y over first, first + 1, ...
 Curve numbered(const std::string& title, Numbers y, double first = 0,
                Curve::Style style = Curve::Style::line);
@@ -97,6 +100,7 @@ class ItemReport {
   // What the document's claims are judged by: the values of ITEM.csv, or these instead; and how the page shows a
   // difference of them. yardsticks: see Evidence.
   void judge_by(const LongTable& values, const Unit& unit = {}) {
+    values.must_be_finite(item_["name"].string());
     evidence_ = Evidence{values, unit, evidence_ ? evidence_->yardsticks : no_yardsticks};
   }
   void yardsticks(const LongTable& scores) {

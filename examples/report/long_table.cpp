@@ -40,13 +40,18 @@ Numbers LongTable::values(const Where& where) const {
   return values;
 }
 
+void LongTable::must_be_finite(const std::string& of) const {
+  for (const Row& row : rows_)
+    MB_CHECK(!row.value || std::isfinite(*row.value), "{}: the value of {} is {}; what is undefined has none", of,
+             joined(row.keys), *row.value);
+}
+
 void LongTable::save(const std::string& file) const {
+  must_be_finite(file);
   std::string text;
   for (const std::string& column : columns_) text += (text.empty() ? "" : ",") + column;
   text += "\n";
   for (const Row& row : rows_) {
-    MB_CHECK(!row.value || std::isfinite(*row.value), "{}: the value of {} is {}; what is undefined has none", file,
-             joined(row.keys), *row.value);
     for (const std::string& key : row.keys) text += csv_field(key) + ",";
     text += (row.value ? float_text(*row.value) : "") + "\n";
   }

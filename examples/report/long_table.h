@@ -39,6 +39,7 @@ class LongTable {
   bool matches(const Row& row, const Where& where) const;
   LongTable only(const Where& where) const;
   Numbers values(const Where& where) const;     // without those that are undefined
+  void must_be_finite(const std::string& of) const;         // error: a value is not, and of what
   void save(const std::string& file) const;                 // CSV; an undefined value is empty
 
  private:

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "engine/names.h"
 #include "engine/text.h"
@@ -109,12 +110,8 @@ std::vector<Block> blocks_in(const std::string& file) {
     if (line.starts_with("# ")) {
       blocks.push_back({Json::parse(line.substr(2), place), {}});
       const Json::Object items = blocks.back().head["items"].members();
-      for (const auto& [name, item] : items) {
-        const Json::Array unit = item["unit"].items();
-        blocks.back().items.emplace(
-            name, Evidence{LongTable({"value"}),
-                           {unit[0].number(), int(unit[1].integer()), unit[2].string()}});
-      }
+      for (const auto& [name, item] : items)
+        blocks.back().items.emplace(name, Evidence{LongTable({"value"}), unit_of(item["unit"])});
       continue;
     }
     const Names fields = split(line, ',');
@@ -133,8 +130,29 @@ int digits_of(const Numbers& values, int digits) {
   return digits;
 }
 
+// A task's name, of generated data with the word
+std::string titled(const std::string& column, const std::string& key, bool generated) {
+  return column == "task" && generated && !key.empty() ? key + " (generated)" : key;
+}
+
+// By task the best score without a BERT
+void show_yardsticks(const Evidence& evidence, bool generated, ItemReport& report) {
+  Names tasks;
+  const LongTable scores = evidence.yardsticks.only({{"what", "score"}});
+  for (const LongTable::Row& row : scores.rows()) tasks.push_back(row.keys[0]);
+  if (tasks.empty()) return;
+  Names heads = {"without a BERT"};
+  std::vector<ItemReport::Cell> cells;
+  for (const std::string& task : tasks) {
+    heads.push_back(titled("task", task, generated));
+    cells.push_back({"", fixed(evidence.unit.factor * scores.values({{"task", task}})[0], evidence.unit.digits)});
+  }
+  report.table("The yardsticks: of the larger class and of word counts the better score", heads,
+               {{"larger class or word counts", cells}});
+}
+
 // A table of all values: the mean over the seeds, and their deviation. The last column's keys stand above.
-void show_values(const Evidence& evidence, ItemReport& report) {
+void show_values(const Evidence& evidence, bool generated, ItemReport& report) {
   if (evidence.values.rows().empty()) return;
   const Names& columns = evidence.values.columns();
   size_t last = columns.size();                     // of those that are not random
@@ -146,11 +164,13 @@ void show_values(const Evidence& evidence, ItemReport& report) {
   };
   Names rows, heads;
   std::map<std::pair<std::string, std::string>, Values> cells;
+  const bool of_seeds = std::ranges::count(columns, "seed") > 0;       // else of the rows as they are: no points
   for (const LongTable::Row& row : evidence.values.rows()) {
     Names left;
     for (size_t c = 0; c + 1 < columns.size(); ++c)
-      if (c != last && !is_random(columns[c])) left.push_back(row.keys[c]);
-    const std::string head = last < row.keys.size() ? row.keys[last] : "value", side = joined(left, ", ");
+      if (c != last && !is_random(columns[c])) left.push_back(titled(columns[c], row.keys[c], generated));
+    const std::string head = last < row.keys.size() ? titled(columns[last], row.keys[last], generated) : "value",
+                      side = joined(left, ", ");
     if (!std::ranges::count(rows, side)) rows.push_back(side);
     if (!std::ranges::count(heads, head)) heads.push_back(head);
     Values& values = cells[{side, head}];
@@ -160,10 +180,9 @@ void show_values(const Evidence& evidence, ItemReport& report) {
   report.table("The values that the claims are judged by" + element(", in {}", evidence.unit.name), "", rows, heads,
                [&](const std::string& row, const std::string& head) {
                  const auto& [defined, all] = cells[{row, head}];
-                 std::string text = all > 0 ? "undefined" : "";
-                 if (!defined.empty()) text = mean_text(defined, digits_of(defined, evidence.unit.digits));
-                 if (!defined.empty() && defined.size() < all) text += formatted(" ({} of {})", defined.size(), all);
-                 return ItemReport::Cell{"", text, defined};
+                 const int digits = defined.empty() ? 0 : digits_of(defined, evidence.unit.digits);
+                 const std::string text = all > 0 ? defined_text(defined, all, digits) : "";
+                 return ItemReport::Cell{"", text, of_seeds ? defined : Numbers()};
                });
 }
 
@@ -173,7 +192,10 @@ Json item_of(const PaperItem& item, const Paper& paper, const Block& block, cons
   ItemReport report("", item.printed,
                     Json::object({{"name", item.item}, {"tag", item.tag}, {"title", item.title},
                                   {"reference", formatted("[{} {}]", paper.tag, item.tag)}}));
-  if (is_there) show_values(values->second, report);
+  if (is_there) {
+    show_values(values->second, judging.generated, report);
+    show_yardsticks(values->second, judging.generated, report);
+  }
   Judging of_item = judging;
   of_item.was_run = is_there;
   Json json = report.json();
@@ -244,7 +266,8 @@ std::string measured_markdown(const std::vector<StudyReport>& studies, const std
         continue;
       text += formatted("{}{}; {}:\n\n", text.empty() ? "" : "\n", study.report["on"].string(),
                         study.report["grid"].string());
-      for (const Json& table : one["tables"].items()) {
+      for (bool first = true; const Json& table : one["tables"].items()) {
+        text += std::exchange(first, false) ? "" : "\n";
         Names heads;
         for (const Json& column : table["columns"].items()) heads.push_back(column.string());
         text += row(heads) + row(Names(heads.size(), "---"));

@@ -361,30 +361,11 @@ std::string item_html(const Json& report, const Json& item, const std::string& f
          element("<dl>\n{}</dl>\n", code_and_tests(item, folder));
 }
 
-// "Of these claims 23 are compared over seeds or tasks with pairs enough; ..."
-std::string chance(const Json& report) {
-  int64_t compared = 0;
-  double by_chance = 0;
-  for (const Json& item : report["items"].items())
-    for (const Json& claim : item["claims"].items()) {
-      const double share = claim.has("by_chance") ? claim["by_chance"].number() : 0;
-      compared += share > 0;
-      by_chance += share;
-    }
-  if (compared == 0) return "";
-  return formatted("<p>Of the claims on this page {} could get a colored word by chance. If nothing had an effect, "
-                   "{} of them would.</p>\n",
-                   compared, fixed(by_chance, by_chance < 1 ? 2 : 1));
-}
-
 // Whose data these are, the source, and what the document says.
 std::string about(const Json& document) {
   const std::string link = escaped(document.get<std::string>("address", ""));
-  const char* const generated =
-      "<p class=\"warning\">Generated data: the sentences of these sets are those of data/mini, made from a grammar. "
-      "They bear the names of the sets whose form they have, and say nothing of those.</p>\n";
   const std::string linked = formatted("; <a href=\"{}\">{}</a>", link, link);
-  return (document.get("generated", false) ? generated : "") +
+  return (document.get("generated", false) ? generated_warning : "") +
          formatted("<p class=\"muted\">{}{}</p>\n", text(document, "source"),
                    link.starts_with("https://") ? linked : "") +
          element("<p>{}</p>\n", escaped(document.get<std::string>("says", ""))) +
@@ -416,6 +397,20 @@ std::string verdict_html(const std::string& word) {
   MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
   return formatted("<span class=\"verdict {}\">{}</span>", v->style, v->word);
 }
+std::string chance_html(const Json& report) {
+  int64_t compared = 0;
+  double by_chance = 0;
+  for (const Json& item : report["items"].items())
+    for (const Json& claim : item["claims"].items()) {
+      const double share = claim.get("by_chance", 0.0);
+      compared += share > 0;
+      by_chance += share;
+    }
+  if (compared == 0) return "";
+  return formatted("<p>{} of its claims could get a colored word by chance. If nothing had an effect, {} of them "
+                   "would.</p>\n",
+                   compared, fixed(by_chance, by_chance < 1 ? 2 : 1));
+}
 std::string report_style() { return style; }
 
 std::string report_html(const Json& report, const std::string& folder) {
@@ -437,7 +432,7 @@ std::string report_html(const Json& report, const std::string& folder) {
           heading("contents", claims ? "Contents and verdicts" : "Contents") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
           "<a href=\"#environment\">environment</a></p>\n" +
-          chance(report) + element("<dl>\n{}</dl>\n", meanings) +
+          chance_html(report) + element("<dl>\n{}</dl>\n", meanings) +
           element("<h3 id=\"different\">What is different from the document</h3>\n<ul>\n{}</ul>\n",
                   differs) +
           items + heading("settings", "Settings") + facts(report["settings"]) +
@@ -465,8 +460,9 @@ std::vector<StudyReport> study_reports(const std::string& folder) {
   for (const auto& one : std::filesystem::directory_iterator(folder, none))
     if (const std::string file = one.path().string() + "/report.json"; std::filesystem::exists(file)) try {
         const StudyReport study{one.path().string(), Json::load(file)};
+        MB_CHECK(study.report.get("form", 0) == report_form, "{}: of an older form", file);
         study.report["document"].get("tag", std::string());
-        if (!study.is_old()) study.report["items"].items();
+        study.report["items"].items();
         all.push_back(study);
       } catch (const Error& e) {
         std::cerr << e.what() << "; left out: make study writes it again\n";

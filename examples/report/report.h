@@ -39,20 +39,23 @@ struct StudyReport {
   Json report;
   // The page, or the file of values that are shipped (measured.h)
   std::string page() const { return folder.ends_with(".csv") ? folder : folder + "/report.html"; }
-  bool is_old() const { return report.get("form", 0) != report_form; }
 };
-// Of FOLDER/*/report.json, by the folders' names.
+// Of FOLDER/*/report.json, by the folders' names; one of another form is left out, which is said.
 std::vector<StudyReport> study_reports(const std::string& folder);
 
 // A page in `folder` that lists reports in it: every document's items with their verdicts, linked to
 // FOLDER/report.html.
 std::string index_html(const std::vector<StudyReport>& reports, const std::string& folder);
 
-// Parts of these pages for others: the tables of an item, its figures of less than 100 kB for a page in
-// another folder, a verdict as a chip, and the style of all.
+// Parts of these pages for others: what stands above generated data, the tables of an item, its figures of less than
+// 100 kB for a page in another folder, a verdict as a chip, how many colored words chance would give, and the style.
+inline constexpr const char* generated_warning =
+    "<p class=\"warning\">Generated data: the sentences of these sets are those of data/mini, made from a grammar. "
+    "They bear the names of the sets whose form they have, and say nothing of those.</p>\n";
 std::string tables_html(const Json& item);
 std::string figures_html(const Json& item, const std::string& folder, const std::string& page_folder);
 std::string verdict_html(const std::string& word);
+std::string chance_html(const Json& report);
 std::string report_style();
 
 }  // namespace minbert

@@ -206,7 +206,7 @@ TEST_CASE("companion: a walk's section stands in the first row that names it, as
   CHECK(contains(html, "<pre class=\"console\" tabindex=\"0\">$ <b>echo '&lt;i&gt;'</b>\n&lt;i&gt;\n</pre>"));
 }
 
-TEST_CASE("companion: a study's verdicts stand beside the claims; a report of an older form is said to be old") {
+TEST_CASE("companion: a study's verdicts and what chance would color stand beside claims; generated data are said") {
   const std::vector<Paper> all = papers();
   const Paper& isobn = all[2];
   const std::string claim = isobn.item("tab2").claims[0]["text"].string();
@@ -214,7 +214,8 @@ TEST_CASE("companion: a study's verdicts stand beside the claims; a report of an
       {{"name", "tab2"}, {"status", "run"}, {"figures", Json::array()},
        {"tables", Json::array({Json::object({{"title", "a title of a table"}, {"columns", Json::array()},
                                              {"rows", Json::array()}})})},
-       {"claims", Json::array({Json::object({{"text", claim}, {"verdict", "supported"}, {"why", "six of six"}})})}});
+       {"claims", Json::array({Json::object({{"text", claim}, {"verdict", "supported"}, {"why", "six of six"},
+                                             {"by_chance", 0.03}})})}});
   Json report = Json::object({{"form", report_form}, {"grid", "six seeds"},
                               {"document", Json::object({{"tag", "IsoBN"}})},
                               {"items", Json::array({item})}});
@@ -222,10 +223,12 @@ TEST_CASE("companion: a study's verdicts stand beside the claims; a report of an
   CHECK(contains(page, "build/study/isotropy: six of six"));
   CHECK(contains(page, "a title of a table"));
   CHECK(contains(page, "href=\"../study/isotropy/report.html#tab2\""));
-  report.set("form", 1);
-  const std::string old = paper_page(isobn, all, project(), {{"build/study/isotropy", report}}, "build/papers");
-  CHECK(contains(old, "build/study/isotropy, six seeds: its report.json is of an older form"));
-  CHECK_FALSE(contains(old, "six of six"));
+  CHECK(contains(page, "1 of its claims could get a colored word by chance. If nothing had an effect, 0.03 of them"));
+  CHECK_FALSE(contains(page, "Generated data"));
+  report.set("document", Json::object({{"tag", "IsoBN"}, {"generated", true}}));
+  const std::string generated = paper_page(isobn, all, project(), {{"build/study/isotropy", report}}, "build/papers");
+  CHECK(contains(generated, "Generated data: the sentences of these sets are those of data/mini"));
+  CHECK(contains(generated, "build/study/isotropy, generated data: six of six"));
 }
 
 TEST_CASE("companion: from a line of code back to its items and their equations") {

@@ -133,7 +133,7 @@ TEST_CASE(
   CHECK(matches(page, "cx=\"([^\"]*)\"", 1) == Strings{"5", "12.78", "50", "63.7", "95"});
   CHECK(contains(page, "d=\"M95 1v14\""));
   CHECK(contains(page, "<title>differences: 1.5, 2.3; the bar: 0</title>"));
-  CHECK(contains(page, "<p>Of the claims on this page 1 could get a colored word by chance."));
+  CHECK(contains(page, "<p>1 of its claims could get a colored word by chance."));
 }
 
 TEST_CASE(
