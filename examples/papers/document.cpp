@@ -151,7 +151,12 @@ Run Document::run_of(const TrainOptions& o, const std::vector<Task>& tasks,
                      const std::string& name) {
   Run run{name, settings_of(o), {}, double(o.epochs)};
   for (const char* name_only : {"--model", "--data"}) run.options.erase(name_only);
-  for (const Task& task : tasks) run.options.merge(inputs(task));
+  for (const Task& task : tasks)
+    for (const auto& [what, value] : inputs(task)) {
+      const auto [there, is_new] = run.options.insert({what, value});
+      const bool other_file = !is_new && what.starts_with("data ") && there->second != value;     // of the same name
+      if (other_file) run.options[task.name + " " + what] = value;
+    }
   if (o.record > 0) run.options["record"] = std::to_string(o.record);
   run.scratch = {"state.safetensors", "model"};     // 4 times the model's size
   return run;
@@ -165,11 +170,9 @@ Run Document::fine_tuning(const Task& task, TrainOptions o, const std::string& n
     const Experiment experiment(o);
     const RunResult trained_run = train_recorded(experiment, o, folder);
     if (trained_run.interrupted) throw Interrupted();
-    TrainedModel trained(folder);
     const TaskData& data = experiment.data()[0];
-    Json result = dev_scores(data.task, data.dev, predict(trained.model.network, data.task, data.dev));
-    result.set("examples", int64_t(data.dev[0].examples.size()))
-        .set("epoch", trained_run.best_epoch + 1);
+    Json result = dev_scores(data.task, data.dev, trained_run.predictions[0]);
+    result.set("epoch", trained_run.best_epoch + 1);
     result.set("parameters", trained_run.parameters).set("trained", trained_run.trained);
     return result;
   };
@@ -286,7 +289,7 @@ Json Document::show(const Item& item, std::vector<MeasuredItem>& measured) {
   const bool chosen = known && !runs.empty() && done(runs);
   double seconds = 0;
   if (chosen)
-    for (const Run& run : runs) seconds += study_.seconds(run), commits_.insert(study_.commit(run));
+    for (const Run& run : runs) seconds += study_.seconds(run), programs_.insert(study_.done_by(run));
   const PaperItem& about = paper_.item(item.name);
   ItemReport report(
       options_.out, about.printed,
@@ -342,7 +345,7 @@ int Document::run(std::vector<Item> items) {
   for (const Item& item : items) shown.push_back(show(item, measured));
   Json ran_on = where_it_ran();
   ran_on.set("time", fixed(now() - start, 1) + " s");
-  ran_on.set("commits of the runs", joined({commits_.begin(), commits_.end()}));
+  ran_on.set("commits of the runs", joined({programs_.begin(), programs_.end()}));
   ran_on.set("memory", formatted("{} MB", peak_memory() / 1000000));
   Json about = paper_.document;
   Names equations_of_all;

@@ -103,7 +103,7 @@ class Document {
   bool generated_ = false;     // the data are those of data/mini
   bool pretrained_ = true;     // the model has a head of pre-training
   Names missing_;              // titles of tasks without files
-  std::set<std::string> commits_;   // of the programs that did the runs
+  std::set<std::string> programs_;  // that did the runs, and on what
 };
 
 // main() of a document's program: its command line, with the options that all share; then its items.

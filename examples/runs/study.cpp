@@ -3,7 +3,6 @@
 #include "runs/study.h"
 
 #include <fcntl.h>
-#include <omp.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@
 
 #include "engine/clock.h"
 #include "engine/ranks.h"
-#include "files/about.h"
+#include "engine/text.h"
 #include "files/fingerprint.h"
 #include "files/progress.h"
 #include "minbert/files.h"
@@ -189,7 +188,12 @@ const Json& Study::record(const Run& run) const {
 
 Json Study::result(const Run& run) const { return record(run)["result"]; }
 double Study::seconds(const Run& run) const { return record(run)["seconds"].number(); }
-std::string Study::commit(const Run& run) const { return record(run).get("commit", std::string()); }
+std::string Study::done_by(const Run& run) const {
+  const Json of_run = record(run), where = of_run.find("environment");
+  if (where.is_null()) return of_run.get("commit", std::string());     // of an earlier program
+  return formatted("{} ({}, {})", where["commit"].string(), where["device"].string(),
+                   counted(where["threads"].integer(), "thread"));
+}
 
 bool Study::work(const Run& run) {
   const std::string where = folder(run);
@@ -199,8 +203,7 @@ bool Study::work(const Run& run) {
   const double begin = now();
   Json record = Json::object({{"name", run.name},
                               {"options", identity(run)},
-                              {"commit", build_commit()},
-                              {"threads", omp_get_max_threads()}});
+                              {"environment", environment()}});
   try {
     const Json result = run.work(where);
     record.set("seconds", now() - begin).set("result", result);

@@ -63,7 +63,7 @@ class Study {
   bool is_done(const Run& run) const;
   Json result(const Run& run) const;             // Error for a run that is not done
   double seconds(const Run& run) const;          // that it took, since it last began
-  std::string commit(const Run& run) const;      // of the program that did it
+  std::string done_by(const Run& run) const;     // "65872e1 (cpu, 2 threads)": the program's commit, and on what
   std::string folder(const Run& run) const;
   // The fingerprint of a file, computed once.
   std::string fingerprint(const std::string& file);
