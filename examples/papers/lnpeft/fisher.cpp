@@ -66,7 +66,7 @@ void tab1(const LnPeftRuns& runs, ItemReport& report) {
       }
     }
     const auto add_largest = [&](const std::string& name, const auto& counts) {
-      std::pair<double, std::string> largest;
+      std::pair<double, std::string> largest{-1, ""};
       for (const auto& [component, sum] : sums)
         if (counts(component)) largest = std::max(largest, {sum, component});
       for (const Task& task : runs.tasks())

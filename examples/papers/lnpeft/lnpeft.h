@@ -106,7 +106,10 @@ struct LnPeftRuns {
   // By the mean over the seeds
   LnPeftSetting best(const Task& task, const std::string& mode) const;
   // Its scores, one a seed, as a cell's points; an undefined one counts 0.
-  ItemReport::Cell scores(const DevSet& set, const LnPeftSetting& setting) const;
+  ItemReport::Cell scores(const DevSet& set, const LnPeftSetting& setting, DevRows rows = DevRows::all) const;
+  // Where one of several rates is chosen, one half of the dev rows chooses and the other half judges.
+  bool chooses() const { return o.lr_full.size() > 1 || o.lr_part.size() > 1; }
+  DevRows judging() const { return chooses() ? DevRows::second_half : DevRows::all; }
 
   // "% of full" of tab.2 and tab.3: what a mode trains, beside all parameters
   ItemReport::Cell share(const LongTable& printed, const std::string& mode) const;

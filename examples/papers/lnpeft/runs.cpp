@@ -106,16 +106,16 @@ Run LnPeftRuns::tuning(const Task& task, const LnPeftSetting& s, int seed) const
   return measured ? with_changes(run, task, seed == o.seed) : run;
 }
 
-ItemReport::Cell LnPeftRuns::scores(const DevSet& set, const LnPeftSetting& setting) const {
+ItemReport::Cell LnPeftRuns::scores(const DevSet& set, const LnPeftSetting& setting, DevRows rows) const {
   std::vector<Run> runs;
   for (const int seed : document.seeds()) runs.push_back(tuning(set.task, setting, seed));
-  return document.scores(runs, set, 1);
+  return document.scores(runs, set, 1, rows);
 }
 
 LnPeftSetting LnPeftRuns::best(const Task& task, const std::string& mode) const {
   const DevSet first = first_dev_sets({task})[0];
   return std::ranges::max(settings({mode}), {}, [&](const LnPeftSetting& setting) {
-    return summarize(scores(first, setting).points).mean;
+    return summarize(scores(first, setting, DevRows::first_half).points).mean;
   });
 }
 
