@@ -137,9 +137,10 @@ void sec22(const ClsResults& cls, ItemReport& report) {
       return formatted("{} of {}", fixed(shares[0] * H, 0), H);
     }
     if (row != "pairs above .8") return formatted("{} of {}", cls.result(task)["alike"].integer(), H);
-    double above = -H;  // without the diagonal
-    for (const Numbers& of_one : cls.rho(task))
-      above += double(std::ranges::count_if(of_one, [](double r) { return r > 0.8; }));
+    const auto rho = cls.rho(task);
+    double above = 0;
+    for (size_t i = 0; i < rho.size(); ++i)
+      for (size_t j = 0; j < rho.size(); ++j) above += i != j && rho[i][j] > 0.8;
     const double share = above / (H * (H - 1));
     table(task.name, "dimensions") = double(cls.result(task)["alike"].integer());
     table(task.name, "pairs") = share;

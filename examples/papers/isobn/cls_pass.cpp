@@ -73,9 +73,9 @@ Statistics statistics_of(const Tensor& h) {
   all["in the largest cluster"] = largest / double(H);
   add_scale(all, sigma, rho);
   for (const char* name : {"none", "batch", "iso-bn"}) {
-    Numbers ev = explained_variance(Sigma);
-    for (const Transformation& t : transformations)
-      if (t.name == std::string(name)) ev = explained_after(t.norm, covariance.mean(), Sigma);
+    const auto t = std::ranges::find(transformations, std::string(name), &Transformation::name);
+    const Numbers ev = t == std::end(transformations) ? explained_variance(Sigma)
+                                                      : explained_after(t->norm, covariance.mean(), Sigma);
     for (size_t k = 1; k <= std::min<size_t>(3, H); ++k) all[formatted("{} EV_{}", name, k)] = ev[k - 1];
     all[formatted("{} EV", name)] = summarize({ev.data(), most_k(H)}).mean;
   }
