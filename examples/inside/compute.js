@@ -223,7 +223,9 @@ function slider() {
   return el('div', { class: 'slider' }, el('span', {}, 'λ = ', shown), input,
     el('button', { 'data-key': 'lambda0', onclick: () => to(0) }, '0: plain'),
     el('button', { 'data-key': 'lambda1', onclick: () => to(1) }, '1: as trained'),
-    el('span', {}, 'over dev sets: ', el('code', {}, 'conditional_layer_norm switch')));
+    el('span', {}, 'over dev sets: ', measured[0].papers
+      ? el('a', { href: `${measured[0].papers}/cln.html#switch` }, 'the switch [CLN switch]')
+      : el('code', {}, 'conditional_layer_norm switch')));
 }
 // Who takes whose γ_t and β_t: to choose another task's is to swap with it.
 function takers(m, option) {

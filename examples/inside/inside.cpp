@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
     std::vector<Json> models;
     for (const std::string& folder : {model, compare}) {
       if (folder.empty()) continue;
-      TrainedModel trained(one_run(folder));
+      const std::string run = one_run(folder);
+      TrainedModel trained(run);
       InsideOptions options = o;
       if (!models.empty() && !o.task.empty() &&
           !std::ranges::count(trained.tasks, o.task, &Task::name)) {
@@ -58,7 +59,7 @@ int main(int argc, char** argv) {
         options.task = options.label = "";
       }
       models.push_back(look_inside(trained, folder, options));
-      models.back().set("recorded", recorded_json(one_run(folder)));
+      models.back().set("recorded", recorded_json(run));
       o.task = models[0]["task"].string();         // the only one of a model with a --label
       if (models.back()["cut"].boolean())
         std::cerr << folder << ": the text is cut to " << models.back()["pieces"].items().size()
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
     }
     namespace fs = std::filesystem;
     if (fs::exists("build/papers/index.html"))       // make papers
-      models[0].set("papers", fs::proximate("build/papers", fs::path(out).parent_path()).string());
+      models[0].set("papers", fs::proximate("build/papers", fs::absolute(out).parent_path()).string());
     const std::string page = inside_page(models);
     write_file(out, page);
     std::cout << model << (compare.empty() ? "" : " and " + compare) << ": "

@@ -32,16 +32,18 @@ const normName = module => short(module).replace('attention.output.LayerNorm', '
 // ---- state ---------------------------------------------------------------------------------------------------------
 
 const state = { view: 'words', token: 1, layer: 1, head: 1, other: 1, measure: 'weights', quantity: 'start', norm: 1,
-                rows: 'variance-before', gain: 'weight', dimension: 1, scale: 'gradient', node: 1, recorded: '0', step: 1 };
+                rows: 'variance-before', gain: 'weight', dimension: 1, module: 1, scale: 'gradient', node: 1, recorded: '0',
+                step: 1 };
 const limits = { token: T, other: T, layer: Math.max(...models.map(m => m.layers)), norm: 999, dimension: 99999,
-                 head: Math.max(...models.map(m => m.heads)), node: Math.max(...models.map(m => m.tape.length)),
+                 module: 99, head: Math.max(...models.map(m => m.heads)), node: Math.max(...models.map(m => m.tape.length)),
                  step: first.recorded?.columns.length ?? 1 };
 let hand = startOf(first);                          // what Compute changes: the text, λ, ...
 
 const hashOf = () => '#' + [state.view, ...views[state.view].fields.map(field => state[field]),
                             ...views[state.view].hand ? handPath() : []].join('/');
+const decoded = part => { try { return decodeURIComponent(part); } catch { return part; } };
 function readHash() {
-  const [view, ...values] = location.hash.slice(1).split('/').map(decodeURIComponent);
+  const [view, ...values] = location.hash.slice(1).split('/').map(decoded);
   if (!Object.hasOwn(views, view)) return;
   state.view = view;
   if (views[view].hand) readHand(values.slice(views[view].fields.length));
@@ -261,7 +263,6 @@ const layerNorm = (gain, bias) => `y = (x-μ)/√(σ²+ε) ⊙ ${gain} + ${bias}
 // ---- the sources ---------------------------------------------------------------------------------------------------
 
 let codeOpen = false;                               // as it was opened last
-// Lines of the sources, to be opened
 // Code, in which a tag as [CLN eq.4] leads to its row of the documents' pages, where these are
 const documents = { CLN: 'cln', TA: 'task-adaptation', IsoBN: 'isobn', 'LN-PEFT': 'lnpeft', NT: 'transformer-norms' };
 const tagged = text => text.split(/(\[[A-Z][A-Za-z-]+ [^\]]+\])/).map(part => {
@@ -269,6 +270,7 @@ const tagged = text => text.split(/(\[[A-Z][A-Za-z-]+ [^\]]+\])/).map(part => {
   return documents[key] && measured[0].papers
     ? el('a', { href: `${measured[0].papers}/${documents[key]}.html#${item}` }, part) : part;
 });
+// Lines of the sources, to be opened
 function quoted({ file, line, text }) {
   if (!text) return el('p', { class: 'muted' }, el('code', {}, file));
   return el('details', { class: 'source', open: codeOpen, ontoggle: event => { codeOpen = event.target.open; } },
@@ -309,7 +311,7 @@ const views = {
     choice: 'gain',
     about: 'What the norms learned. A conditional LayerNorm adds γ_t and β_t of its task to the shared γ and β.',
     question: 'Which two tasks moved in the same direction?' },
-  gradients: { title: 'Gradients', fields: ['scale', 'layer'], of: gradientsView,
+  gradients: { title: 'Gradients', fields: ['scale', 'layer', 'module'], of: gradientsView,
     choice: 'scale',
     about: 'One backward of the loss for this text and label: how long the gradient of each part is.',
     question: 'Do gradients grow or shrink towards the embeddings?' },

@@ -229,7 +229,7 @@ function gradientsView(m) {
   const layers = rowNames.filter(name => name.startsWith('layer '));
   const columns = alignedNames(other => placesOf(other).filter(([row]) => layers.includes(row)).map(p => p[1]));
   const what = state.scale === 'ratio' ? '|g| / |θ|' : '|g|', value = (r, c) => size(cells.get(`${layers[r]}|${columns[c]}`));
-  const column = Math.max(0, Math.min(state.dimension - 1, columns.length - 1));
+  const column = Math.max(0, Math.min(state.module - 1, columns.length - 1));
   return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
     el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
        bars(rowNames.map(name => [name, size(rows.get(name))]),
@@ -237,7 +237,7 @@ function gradientsView(m) {
     heatMap({ key: `gradients${m.index}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
       ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
                 'log'),
-      row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, dimension: c + 1 }),
+      row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, module: c + 1 }),
       says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` })), ...stepTable(m)];
 }
 // What moves in a step of AdamW on this label, and in the next step, of another task.
