@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   return program.run(
       {"", "--model data/models/minilm --data data --limit 0 --lr 5e-5 --out runs/course",
        "rate controls turns --jobs 2"},
-      " rate, controls, turns and readings have many runs, and are computed only where they are named.",
+      " rate, controls, turns and readings have many runs, and are computed only where they are named. The document "
+      "prints no rate and no number of epochs: --grid paper has all rows, 1e-5 and 10 epochs of ours.",
       [] {
         return Grids{{{"--limit", "0"}, {"--lr", "1e-5"}, {"--epochs", "10"}}, {{"--epochs", "2"}, {"--record", "4"}}};
       },

@@ -19,6 +19,9 @@ struct ClnOptions : DocumentOptions {
 
 inline const Names cln_norms = {"layer", "conditional-layer"};
 
+// Of scores and their differences: a point is .01
+inline const Unit points{100, 2, "points"};
+
 // In what a training is not that of LayerNorm in the study's own settings.
 struct ClnTraining {
   std::string name, norm;                           // name: of its runs; "" is the study's own
@@ -41,6 +44,8 @@ struct ClnRuns {
   Run training(const std::string& norm, int seed) const { return training(of_norm(norm), seed); }
   Json result(const std::string& norm, int seed) const { return document.result(training(norm, seed)); }
   std::vector<Run> all() const;
+  // A task rests, and comes back
+  bool forgets() const { return o.epochs > 1 && o.sampling == Sampling::sequential; }
   // A curve of means over the seeds: of one seed it has no deviation.
   Curve over_seeds(Curve curve) const {
     if (o.seeds < 2) curve.deviation.clear();

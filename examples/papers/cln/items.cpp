@@ -7,9 +7,8 @@
 namespace minbert {
 namespace {
 
-const Unit percent{100, 2, "%"};
 std::string title_of(const Task& task) {
-  return formatted("{} ({}, %)", task.title, metric_name(task.metrics[0]));
+  return formatted("{} ({}, x 100)", task.title, metric_name(task.metrics[0]));
 }
 std::vector<DevSet> titled_sets(const ClnRuns& runs) {
   std::vector<DevSet> all = first_dev_sets(runs.tasks());
@@ -17,41 +16,36 @@ std::vector<DevSet> titled_sets(const ClnRuns& runs) {
   return all;
 }
 
-// The scores of the training set or of dev; none for a model that gives every input one answer.
-LongTable scores_of(const ClnRuns& runs, Split set, bool sound) {
+// The scores of the training set or of dev; none of a model that gives every input one answer.
+LongTable scores_of(const ClnRuns& runs, Split set) {
   LongTable table({"task", "norm", "seed", "score"});
   for (const Task& task : runs.tasks())
     for (const std::string& norm : cln_norms)
       for (const int seed : runs.document.seeds()) {
         const Json of_task = runs.result(norm, seed)[task.name], dev = of_task["dev"];
-        const bool counts = !sound || dev["warnings"].string().empty();
         const auto score = set == Split::train ? of_task["train"].number_if()
             : dev_score(dev, first_dev_sets({task})[0]);
-        table(task.name, norm, seed) = counts ? score : std::nullopt;
+        table(task.name, norm, seed) = dev["warnings"].string().empty() ? score : std::nullopt;
       }
   return table;
 }
 
 void score_table(const ClnRuns& runs, ItemReport& report, Split set, const std::string& title) {
   report.when("another --sampling", runs.o.sampling != Sampling::sequential);
-  const LongTable table = scores_of(runs, set, false);
+  const LongTable table = scores_of(runs, set);
   report.csv(table);
-  report.judge_by(scores_of(runs, set, true), percent);
+  report.judge_by(table, points);
   const auto cell = [&](const std::string& norm, const DevSet& dev) {
     const Task& task = dev.task;
-    const LongTable of_cell = table.only({{"task", task.name}, {"norm", norm}});
-    Numbers points;
-    for (const LongTable::Row& row : of_cell.rows())
-      points.push_back(percent.factor * row.value.value_or(NAN));
-    Numbers defined;
-    for (const double v : points)
-      if (std::isfinite(v)) defined.push_back(v);
-    ItemReport::Cell shown{"", defined.empty() ? "undefined" : mean_text(defined, percent.digits),
-                           points};
+    const LongTable::Where where = {{"task", task.name}, {"norm", norm}};
+    Numbers scores = table.values(where);
+    for (double& score : scores) score *= points.factor;
+    ItemReport::Cell shown{"", defined_text(scores, table.only(where).rows().size(), points.digits), scores};
+    if (scores.size() < table.only(where).rows().size()) shown.warning = "a seed gives every input the same answer";
     for (double v : report.printed().values({{"task", task.name}, {"norm", norm},
                                              {"metric", name_of(task.metrics[0])}})) {
-      if (task.metrics[0] == Metric::pearson) v *= percent.factor;       // its accuracies are in percent
-      shown.printed = fixed(v, percent.digits);
+      if (task.metrics[0] == Metric::pearson) v *= points.factor;        // its accuracies are in percent
+      shown.printed = fixed(v, points.digits);
       shown.printed_point = v;
     }
     return shown;
@@ -134,7 +128,7 @@ void epochs_item(const ClnRuns& runs, ItemReport& report) {
     Panel scores{.title = title_of(task), .x_label = "epoch", .y_label = "dev score"};
     for (const std::string& norm : cln_norms)
       scores.curves.push_back(
-          curve(task, norm, column_name(task, measures(task)[0]), "dev", percent.factor));
+          curve(task, norm, column_name(task, measures(task)[0]), "dev", points.factor));
     figure.panels.push_back(scores);
   }
   Panel lengths{.title = "γ_t", .x_label = "epoch", .y_label = "mean of |γ_t| over the norms"};
@@ -151,20 +145,21 @@ void epochs_item(const ClnRuns& runs, ItemReport& report) {
 // What a task loses while the others are trained
 void forgetting_item(const ClnRuns& runs, ItemReport& report) {
   report.when("one epoch", runs.o.epochs < 2);
-  if (runs.o.epochs < 2) return;
+  if (!runs.forgets()) return;
   LongTable table({"task", "norm", "when", "seed", "loss"}), rises({"task", "norm", "seed", "rise"});
   report.table("Training loss: at the end of a task's own batches, and where its next ones begin", "",
                cln_norms, runs.tasks(), [&](const std::string& norm, const Task& task) {
-                 Numbers before, after;
                  for (const int seed : runs.document.seeds()) {
                    const Json kept = runs.result(norm, seed)[task.name]["kept"];
                    table(task.name, norm, "before", seed) = kept["before"].number_if();
                    table(task.name, norm, "after", seed) = kept["after"].number_if();
                    rises(task.name, norm, seed) = rise_of(kept);
-                   before.push_back(kept["before"].number_if().value_or(NAN));
-                   after.push_back(kept["after"].number_if().value_or(NAN));
                  }
-                 return formatted("{} → {}", mean_text(before, 3), mean_text(after, 3));
+                 const auto text = [&](const char* when) {
+                   return defined_text(table.values({{"task", task.name}, {"norm", norm}, {"when", when}}),
+                                       size_t(runs.o.seeds), 3);
+                 };
+                 return formatted("{} → {}", text("before"), text("after"));
                });
   report.csv(table);
   report.judge_by(rises, {1, 3, "of loss"});

@@ -86,7 +86,7 @@ class Rates {
 };
 
 void judge(const Rates& rates, ItemReport& report, const LongTable& evidence) {
-  report.judge_by(evidence, {100, 2, "%"});
+  report.judge_by(evidence, points);
   show_yardsticks(rates.all().document, rates.all().tasks(), report, {100, 2}, 0.5);
 }
 
@@ -107,32 +107,40 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
   columns.push_back("mean");
   report.table(title, "second half of the dev rows, x 100", settings, columns,
                [&](const Setting& setting, const std::string& column) {
-                 Numbers points;
+                 Numbers scores;
                  for (const int seed : runs.document.seeds()) {
                    LongTable::Where where = {{"setting", setting.name}, {"seed", std::to_string(seed)}};
                    if (column != "mean") where["task"] = column;
                    const Numbers of_seed = table.values(where);
                    if (of_seed.size() == (column == "mean" ? runs.tasks().size() : 1))
-                     points.push_back(100 * summarize(of_seed).mean);
+                     scores.push_back(100 * summarize(of_seed).mean);
                  }
-                 return ItemReport::Cell{"", points.empty() ? "undefined" : mean_text(points, 2), points};
+                 return ItemReport::Cell{"", defined_text(scores, size_t(runs.o.seeds), 2), scores};
                });
   return table;
 }
 
-// How much the loss of each task rises while the others are trained
-void show_rises(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings) {
+// How much the loss of each task rises while the others are trained: a table, and rows of the evidence whose setting is
+// "SETTING forgets"
+void add_rises(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings, LongTable& evidence) {
   const ClnRuns& runs = rates.all();
-  if (runs.o.epochs < 2 || runs.o.sampling != Sampling::sequential) return;
+  if (!runs.forgets()) return;
   report.table("What is forgotten: by how much the loss is higher where a task's next batches begin", "", settings,
                runs.tasks(), [&](const Setting& setting, const Task& task) {
-                 Numbers rises;
-                 for (const int seed : runs.document.seeds()) {
-                   const Json kept = runs.document.result(rates.run(setting, seed))[task.name]["kept"];
-                   rises.push_back(rise_of(kept).value_or(NAN));
-                 }
-                 return mean_text(rises, 3);
+                 const std::string forgets = setting.name + " forgets", loss = "loss of " + task.name;
+                 for (const int seed : runs.document.seeds())
+                   evidence(forgets, loss, seed) =
+                       rise_of(runs.document.result(rates.run(setting, seed))[task.name]["kept"]);
+                 return defined_text(evidence.values({{"setting", forgets}, {"task", loss}}), size_t(runs.o.seeds), 3);
                });
+}
+
+// The scores of the settings, and what they forget
+void show_and_judge(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings,
+                    const std::string& title) {
+  LongTable evidence = show_settings(rates, report, settings, title);
+  add_rises(rates, report, settings, evidence);
+  judge(rates, report, evidence);
 }
 
 std::vector<Setting> of_rate(const Rates& rates) {
@@ -151,8 +159,7 @@ void show_rate(const Rates& rates, ItemReport& report) {
                                                rates.all().o.seed, DevRows::first_half);
                  return score ? fixed(100 * *score, 2) : "undefined";
                });
-  judge(rates, report, show_settings(rates, report, of_rate(rates), "With the factor that was chosen"));
-  show_rises(rates, report, of_rate(rates));
+  show_and_judge(rates, report, of_rate(rates), "With the factor that was chosen");
 }
 
 // What else may be the reason: a larger rate for any gain, one of the two alone, more steps.
@@ -168,8 +175,7 @@ std::vector<Setting> of_controls(const Rates& rates) {
 
 // [CLN controls]
 void show_controls(const Rates& rates, ItemReport& report) {
-  judge(rates, report, show_settings(rates, report, of_controls(rates), "What else may be the reason"));
-  show_rises(rates, report, of_controls(rates));
+  show_and_judge(rates, report, of_controls(rates), "What else may be the reason");
 }
 
 std::vector<Setting> of_turns(const Rates& rates) {
@@ -199,9 +205,9 @@ void show_turns(const Rates& rates, ItemReport& report) {
   report.table("What conditional LayerNorm gains, in the mean of the tasks, x 100", "", Names{"gain"},
                Names{name_of(rates.all().o.sampling), name_of(Sampling::round_robin)},
                [&](const std::string&, const std::string& order) {
-                 Numbers points = gains.values({{"order", order}});
-                 for (double& point : points) point *= 100;
-                 return points.empty() ? "undefined" : mean_text(points, 2);
+                 Numbers of_order = gains.values({{"order", order}});
+                 for (double& gain : of_order) gain *= points.factor;
+                 return defined_text(of_order, size_t(rates.all().o.seeds), points.digits);
                });
 }
 

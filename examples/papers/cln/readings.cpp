@@ -91,17 +91,17 @@ void show(const ClnRuns& runs, ItemReport& report) {
   LongTable table({"reading", "task", "seed", "score"});
   report.table("Dev scores of LayerNorm, x 100", "trained on", rows, first_dev_sets(runs.tasks()),
                [&](const Reading& reading, const DevSet& set) {
-                 Numbers points;
+                 Numbers scores;
                  for (const int seed : runs.document.seeds()) {
                    const Run run = reading.work ? run_of(runs, reading, seed) : runs.training(cln_norms[0], seed);
-                   const auto score = dev_score(runs.document.result(run)[set.task.name]["dev"], set);
+                   const auto score = sound_dev_score(runs.document.result(run)[set.task.name]["dev"], set);
                    table(reading.name, set.task.name, seed) = score;
-                   if (score) points.push_back(100 * *score);
+                   if (score) scores.push_back(100 * *score);
                  }
-                 return ItemReport::Cell{"", points.empty() ? "undefined" : mean_text(points, 2), points};
+                 return ItemReport::Cell{"", defined_text(scores, size_t(runs.o.seeds), 2), scores};
                });
   report.csv(table);
-  report.judge_by(table, {100, 2, "%"});
+  report.judge_by(table, points);
 }
 
 }  // namespace

@@ -158,12 +158,11 @@ void show_switch(const ClnRuns& runs, ItemReport& report) {
         table(one["what"].string(), float_text(one["at"].number()), set.task.name, seed) =
             dev_score(one[set.task.name], set);
   report.csv(table);
-  report.judge_by(judged_values(runs), {100, 2, "%"});
+  report.judge_by(judged_values(runs), points);
   show_yardsticks(runs.document, runs.tasks(), report, {100, 2}, 0.5, switch_rows);
   report.table("Dev scores, x 100, of the models with conditional LayerNorm", "γ_t and β_t times λ", rows_of_lambda(),
                runs.tasks(), [&](const SwitchRow& row, const Task& task) {
-                 const Numbers scores = scores_at(runs, task, row);
-                 return scores.empty() ? "undefined" : mean_text(scores, 2);
+                 return defined_text(scores_at(runs, task, row), size_t(runs.o.seeds), 2);
                });
   show_chosen(runs, report);
   report.figure("Each task's dev score with λγ_t and λβ_t in place of γ_t and β_t: 0 takes them away, 1 is the "
