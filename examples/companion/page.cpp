@@ -99,7 +99,8 @@ std::string found(const Paper& paper, const std::vector<StudyReport>& studies) {
       for (const Json& claim : item["claims"].items()) ++words[claim["verdict"].string()];
     for (const auto& [word, count] : words) all += formatted("{} {} ", verdict_html(word), count);
     if (words.contains("not judged")) all += "; a larger grid judges: make study";
-    html += note(formatted("{}, {}: {}", escaped(name_of(s)), text(s.report, "grid"), all)) + chance_html(s.report);
+    html += note(formatted("{}, {}: {}{}", escaped(name_of(s)), text(s.report, "grid"), all,
+                           element("<br>{}", chance_text(s.report))));
   }
   return warning + html;
 }

@@ -83,6 +83,14 @@ Json group_json(const Group& group) {
                        {"moved", rounded(group.moved)}});
 }
 
+// How far each number moved; `before` is afterwards `now`.
+std::vector<real> moved_since(std::vector<real>& before, const std::vector<real>& now) {
+  std::vector<real> moved = now;
+  for (size_t k = 0; k < now.size(); ++k) moved[k] -= before[k];
+  before = now;
+  return moved;
+}
+
 }  // namespace
 
 Json steps_json(TrainedModel& trained, const InsideOptions& o) {
@@ -110,15 +118,7 @@ Json steps_json(TrainedModel& trained, const InsideOptions& o) {
       return g ? g.values() : std::vector<real>();
     });
     optimizer.step(learning_rate);
-    const auto moves = lengths(trained, text, [&](size_t i) {
-      std::vector<real> moved = values(i);
-      for (size_t k = 0; k < moved.size(); ++k) {
-        const real old = before[i][k];
-        before[i][k] = moved[k];
-        moved[k] -= old;
-      }
-      return moved;
-    });
+    const auto moves = lengths(trained, text, [&](size_t i) { return moved_since(before[i], values(i)); });
     for (Group& group : groups) {
       const auto found = gradients.find(group.name);
       group.gradient.push_back(found == gradients.end() ? std::nullopt

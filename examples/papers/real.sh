@@ -6,9 +6,9 @@
 #   JOBS    runs side by side
 #   MODEL   BERT's folders: each is measured, on all rows of the sets, of SST-2 10,000; the first is fine-tuned
 # What is trained: MRPC and RTE, 1,000 rows, 3 epochs, six seeds, one rate; networks of their own on the whole
-# PhraseBank, one seed; the course's SST, Quora and STS, 8,544 rows each, 3 epochs, six seeds. On two cores a day; every
-# program goes on where it was stopped. MATMUL=bf16: where the processor has AVX512-BF16 or AMX, in two thirds of
-# the time.
+# PhraseBank, one seed; the course's SST, Quora and STS, 8,544 rows each, 3 epochs, six seeds; beside it CLN's study of
+# data/mini, which README files show, too. Two days on two cores; every program goes on where it was stopped.
+# MATMUL=bf16: where the processor has AVX512-BF16 or AMX, in two thirds of the time.
 set -u -o pipefail
 [ $# -ge 4 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
 here=$(dirname "$0")
@@ -29,13 +29,14 @@ for model in "$@"; do
   program layernorm_tuning "$part" tab1 fig3 fig4 "${rows[@]}" --fisher-examples 1000
 done
 rows=(--model "$1" "${sets[@]}" --tasks mrpc,rte --limit 1000 --epochs 3 --seeds 6)
-program isotropy trained tab1 "${rows[@]}" --lr 5e-5
-program task_adaptation trained tab1 "${rows[@]}" --lr 5e-5
+program isotropy trained tab1 learning "${rows[@]}" --lr 5e-5
+program task_adaptation trained tab1 learning "${rows[@]}" --lr 5e-5
 program layernorm_tuning trained tab2 sec3.1 "${rows[@]}" --lr-full 5e-5 --lr-part 1e-3
 program transformer_norms trained --data "$data/phrasebank" --seeds 1
+cln=(train test gains epochs forgetting switch rate controls turns)
 course=(--model "$1" --data "$data" --limit 8544 --epochs 3 --lr 5e-5 --warmup 0 --schedule constant --dropout 0.3)
-program conditional_layer_norm course "${course[@]}"
-program conditional_layer_norm course rate controls turns "${course[@]}"
+program conditional_layer_norm course "${cln[@]}" "${course[@]}" --record 0
+MATMUL=tf32 program conditional_layer_norm generated "${cln[@]}" readings --limit 2000 --record 0       # on data/mini
 mkdir -p "$out/measured"
 for document in cln:conditional_layer_norm isobn:isotropy task-adaptation:task_adaptation lnpeft:layernorm_tuning \
                 transformer-norms:transformer_norms; do

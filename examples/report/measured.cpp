@@ -144,7 +144,7 @@ void show_yardsticks(const Evidence& evidence, bool generated, ItemReport& repor
   Names heads = {"without a BERT"};
   std::vector<ItemReport::Cell> cells;
   for (const std::string& task : tasks) {
-    heads.push_back(titled("task", task, generated));
+    heads.push_back(task.empty() ? "all" : titled("task", task, generated));
     cells.push_back({"", fixed(evidence.unit.factor * scores.values({{"task", task}})[0], evidence.unit.digits)});
   }
   report.table("The yardsticks: of the larger class and of word counts the better score", heads,

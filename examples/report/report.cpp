@@ -397,7 +397,7 @@ std::string verdict_html(const std::string& word) {
   MB_CHECK(v != verdict_words.end(), "there is no verdict \"{}\"", word);
   return formatted("<span class=\"verdict {}\">{}</span>", v->style, v->word);
 }
-std::string chance_html(const Json& report) {
+std::string chance_text(const Json& report) {
   int64_t compared = 0;
   double by_chance = 0;
   for (const Json& item : report["items"].items())
@@ -407,8 +407,7 @@ std::string chance_html(const Json& report) {
       by_chance += share;
     }
   if (compared == 0) return "";
-  return formatted("<p>{} of its claims could get a colored word by chance. If nothing had an effect, {} of them "
-                   "would.</p>\n",
+  return formatted("{} of its claims could get a colored word by chance. If nothing had an effect, {} of them would.",
                    compared, fixed(by_chance, by_chance < 1 ? 2 : 1));
 }
 std::string report_style() { return style; }
@@ -432,7 +431,7 @@ std::string report_html(const Json& report, const std::string& folder) {
           heading("contents", claims ? "Contents and verdicts" : "Contents") + contents(report, "") +
           "<p><a href=\"#settings\">Settings</a>, "
           "<a href=\"#environment\">environment</a></p>\n" +
-          chance_html(report) + element("<dl>\n{}</dl>\n", meanings) +
+          element("<p>{}</p>\n", chance_text(report)) + element("<dl>\n{}</dl>\n", meanings) +
           element("<h3 id=\"different\">What is different from the document</h3>\n<ul>\n{}</ul>\n",
                   differs) +
           items + heading("settings", "Settings") + facts(report["settings"]) +

@@ -55,7 +55,7 @@ inline constexpr const char* generated_warning =
 std::string tables_html(const Json& item);
 std::string figures_html(const Json& item, const std::string& folder, const std::string& page_folder);
 std::string verdict_html(const std::string& word);
-std::string chance_html(const Json& report);
+std::string chance_text(const Json& report);
 std::string report_style();
 
 }  // namespace minbert

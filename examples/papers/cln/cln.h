@@ -46,11 +46,6 @@ struct ClnRuns {
   std::vector<Run> all() const;
   // A task rests, and comes back
   bool forgets() const { return o.epochs > 1 && o.sampling == Sampling::sequential; }
-  // A curve of means over the seeds: of one seed it has no deviation.
-  Curve over_seeds(Curve curve) const {
-    if (o.seeds < 2) curve.deviation.clear();
-    return curve;
-  }
 };
 
 // The mean over the tasks of their dev_scores; none where one is undefined, or every input gets the same answer.

@@ -116,7 +116,7 @@ Panel panel_of(const ClnRuns& runs, const Task& task) {
     add_mean(curve, double(i), scores_at(runs, task, {"λ", "", lambdas[i]}));
     panel.x_names.push_back(float_text(lambdas[i]));
   }
-  panel.curves = {runs.over_seeds(curve)};
+  panel.curves = {curve};
   return panel;
 }
 
@@ -131,7 +131,7 @@ Panel panel_of_norms(const ClnRuns& runs) {
     Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
     for (int64_t norm = 0; norm < norms; ++norm)
       add_mean(curve, double(norm), scores_at(runs, task, {"without", "", double(norm)}));
-    panel.curves.push_back(runs.over_seeds(curve));
+    panel.curves.push_back(curve);
   }
   return panel;
 }

@@ -48,7 +48,6 @@ void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
     Curve bars{.title = norm, .style = Curve::Style::bars};
     for (size_t w = 0; w < widths.size(); ++w)
       add_mean(bars, double(w), values(norm, widths[w]));
-    if (!several) bars.deviation.clear();
     panel.curves.push_back(std::move(bars));
   }
   report.csv(table);
