@@ -25,24 +25,40 @@ void require_pooler(const WeightsReport& weights, const BertConfig& saved,
              model, name);
 }
 
-EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, Pooler pooler)
+EncodedSet::EncodedSet(const DocumentOptions& o, const Task& task, Split split, ClsPlace place)
     : folder_(model_folder(o.model)),
       config_(BertConfig::load(folder_ + "/config.json")),
+      place_(place_in(config_, place)),
       tokenizer_(tokenizer_of(folder_, config_)),
       model_(config_, 0, false, heads_of(tasks_of(config_)), 0),
       data_(read_set(o.data, task, split, 0, tokenizer_,
                      o.dataset_options(config_.max_tokens()), std::cerr)) {
   const WeightsReport weights = load_all_layers(folder_, config_, model_.parameters);
-  if (pooler == Pooler::needed) require_pooler(weights, config_, o.model);
+  if (place == ClsPlace::pooled) require_pooler(weights, config_, o.model);
   model_.network.train(false);
 }
 
 std::string EncodedSet::weights_file() const { return folder_ + "/model.safetensors"; }
 
-void EncodedSet::for_each_batch(const Visit& visit) {
+std::vector<int32_t> EncodedSet::all() const {
   std::vector<int32_t> all(data_.examples.size());
   std::iota(all.begin(), all.end(), 0);
-  for_each_batch(all, visit);
+  return all;
+}
+
+EncodedSet::Cls EncodedSet::cls(std::span<const int32_t> examples) {
+  std::vector<real> hl, h;
+  for_each_batch(examples, [&](const Batch& batch, std::span<const int32_t> some) {
+    const BertOutput encoded = bert().forward(batch, cls_rows);
+    const auto append = [&](std::vector<real>& to, const Tensor& x) {
+      const std::vector<real> values = finite_values(x, some);
+      to.insert(to.end(), values.begin(), values.end());
+    };
+    append(hl, encoded.cls);
+    append(h, place_ == ClsPlace::pooled ? encoded.pooler_output : encoded.cls);
+  });
+  const Shape shape = {int64_t(examples.size()), config_.hidden_size};
+  return {Tensor::from(shape, hl, Device::cpu), Tensor::from(shape, h, Device::cpu)};
 }
 
 void EncodedSet::for_each_batch(std::span<const int32_t> examples, const Visit& visit) {
@@ -51,19 +67,16 @@ void EncodedSet::for_each_batch(std::span<const int32_t> examples, const Visit& 
   });
 }
 
-Tensor cls_at(ClsPlace place, const BertOutput& encoded, const Dataset& data,
-              std::span<const int32_t> examples) {
-  const Tensor h = place == ClsPlace::pooled ? encoded.pooler_output : encoded.cls;
-  std::vector<real> room;
-  const std::span<const real> values = h.on_host(room);
+std::vector<real> EncodedSet::finite_values(const Tensor& h, std::span<const int32_t> examples) const {
+  const std::vector<real> values = h.values();
   for (size_t k = 0; k < values.size(); ++k) {
     const size_t row = k / size_t(h.cols());
     MB_CHECK(std::isfinite(values[k]),
              "{}: [CLS] of example {} has the value {} in dimension {}; are the model's weights "
              "damaged?",
-             data.file, data.examples[size_t(examples[row])].id, values[k], k % size_t(h.cols()));
+             data_.file, data_.examples[size_t(examples[row])].id, values[k], k % size_t(h.cols()));
   }
-  return h;
+  return values;
 }
 
 }  // namespace minbert

@@ -1,11 +1,8 @@
 // A data set and the encoder that reads it: [CLS] of every example, without dropout and without a
 // gradient.
 //
-//   EncodedSet set(options, task, Split::train, Pooler::needed);
-//   set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
-//     const BertOutput out = set.bert().forward(batch, cls_rows);
-//     const Tensor h = cls_at("pooled", out, set.data(), examples);       // [B,H]
-//   });
+//   EncodedSet set(options, task, Split::train, ClsPlace::pooled);
+//   const auto [hl, h] = set.cls(set.all());         // [N,H] each
 #pragma once
 
 #include <functional>
@@ -14,7 +11,6 @@
 
 namespace minbert {
 
-enum class Pooler { needed, unused };
 // Error: these weights were loaded from this model, and the pooler that its family is pre-trained
 // with was not among them.
 void require_pooler(const WeightsReport& weights, const BertConfig& saved,
@@ -25,8 +21,9 @@ ClsPlace place_in(const BertConfig& saved, ClsPlace wanted);
 
 class EncodedSet {
  public:
-  // Errors: those of the model's and the data's files; Pooler::needed, but there is none.
-  EncodedSet(const DocumentOptions& options, const Task& task, Split split, Pooler pooler);
+  // place: where h is read (place_in). Errors: those of the model's and the data's files; `pooled`, but there is no
+  // pooler.
+  EncodedSet(const DocumentOptions& options, const Task& task, Split split, ClsPlace place);
   const Dataset& data() const { return data_; }
   const BertConfig& config() const { return config_; }
   BertModel& bert() { return model_.network.bert(); }
@@ -35,22 +32,24 @@ class EncodedSet {
   const Tensor& weight(const std::string& name) const {
     return model_.parameters.value("bert." + name);
   }
+  std::vector<int32_t> all() const;                 // 0 .. N-1
+  struct Cls {
+    Tensor hl, h;                                   // before the pooler; at the set's place. [N,H], on the CPU
+  };
+  // Of these examples, in their order. Error for a value that is not finite: names the example that has it.
+  Cls cls(std::span<const int32_t> examples);
   using Visit = std::function<void(const Batch& batch, std::span<const int32_t> examples)>;
-  // Visits all examples in their order, or those of a list (train/batches.h).
-  void for_each_batch(const Visit& visit);
+  // Visits these examples in their order (train/batches.h).
   void for_each_batch(std::span<const int32_t> examples, const Visit& visit);
 
  private:
+  std::vector<real> finite_values(const Tensor& h, std::span<const int32_t> examples) const;
   std::string folder_;
   BertConfig config_;
+  ClsPlace place_;
   Tokenizer tokenizer_;
   Model model_;
   Dataset data_;
 };
-
-// [CLS] after the pooler (place "pooled"), or before it ("pre-pooler"), [B,H]. Error for a value
-// that is not finite: names the example of data that has it.
-Tensor cls_at(ClsPlace place, const BertOutput& encoded, const Dataset& data,
-              std::span<const int32_t> examples);
 
 }  // namespace minbert

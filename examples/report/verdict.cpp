@@ -196,18 +196,24 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   const Names unlearned = not_learned(pairs, evidence.yardsticks);
   const auto is_learned = [&](const Pair& pair) { return !std::ranges::count(unlearned, pair.task); };
   const bool none_learned = std::ranges::none_of(pairs, is_learned);
-  if (!none_learned) {
+  const auto by_seed = [&] {
+    Numbers all;
+    for (const auto& [seed, value] : differences_of(pairs, unit)) all.push_back(value);
+    return all;
+  };
+  if (!none_learned && !unlearned.empty()) {
+    left_out += formatted("; not counted, since neither side learned it beyond the yardsticks: {} (of all the mean "
+                          "difference is {})", joined(unlearned), shown(mean_of(by_seed()), unit));
     std::erase_if(pairs, std::not_fn(is_learned));
-    left_out += element("; not counted, since neither side learned it beyond the yardsticks: {}", joined(unlearned));
   }
-  Numbers d;
-  for (const auto& [seed, value] : differences_of(pairs, unit)) d.push_back(value);
+  const Numbers d = by_seed();
   const size_t n = d.size();
   const double mean = mean_of(d);
+  const char* const word = none_learned ? "neither learned it" : "undecided";
   if (n < fewest)
-    return {"undecided", formatted("{}, too few to tell: mean difference {}{}{}{}", counted(int64_t(n), claim.over),
-                                   shown(mean, unit), beside_printed(claim, mean, unit), power_text(claim, d, unit),
-                                   left_out), d};
+    return {word, formatted("{}, too few to tell: mean difference {}{}{}{}", counted(int64_t(n), claim.over),
+                            shown(mean, unit), beside_printed(claim, mean, unit), power_text(claim, d, unit), left_out),
+            d};
   const double p = sign_flip_p(d);
   const auto [low, high] = sign_flip_interval(d);
   unit = to_see(low, high, unit);
@@ -216,9 +222,9 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
                               shown(mean, unit));
   why += " " + interval_text(low, high, unit);
   why += formatted("; p = {}{}", fixed(p, 3), beside_printed(claim, mean, evidence.unit));
-  if (claim.printed && (*claim.printed < low || *claim.printed > high)) why += ", which the interval does not hold";
-  Verdict verdict{"undecided", why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n)};
-  if (none_learned) verdict.word = "neither learned it";
+  if (claim.printed && (*claim.printed < low || *claim.printed > high)) why += ", which lies outside the interval";
+  Verdict verdict{word, why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n)};
+  if (none_learned) verdict.by_chance = 0;
   else if (p <= level && std::abs(sum_of(d)) > 0) verdict.word = mean > 0 ? "supported" : "contradicted";
   else verdict.why += power_text(claim, d, unit);
   verdict.why += left_out;

@@ -74,9 +74,9 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(contains(read_file(world.path("study/report.html")), "id=\"tab2\""));
 
   // fig.1 and tab.2 are what the model's own [CLS] says.
-  EncodedSet encoded(o, parse_tasks("sst2")[0], Split::train, Pooler::needed);
+  EncodedSet encoded(o, parse_tasks("sst2")[0], Split::train, ClsPlace::pooled);
   std::vector<real> all;
-  encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
+  encoded.for_each_batch(encoded.all(), [&](const Batch& batch, std::span<const int32_t>) {
     const std::vector<real> values = encoded.bert().forward(batch, cls_rows).pooler_output.values();
     all.insert(all.end(), values.begin(), values.end());
   });

@@ -40,9 +40,9 @@ TEST_CASE("isotropy: a RoBERTa is read at its last hidden state, beside RoBERTa'
   for (Item& item : isobn_tuning_items(document, o)) items.push_back(std::move(item));
   REQUIRE(document.run(items) == 0);
 
-  EncodedSet encoded(o, parse_tasks("stsb")[0], Split::train, Pooler::unused);
+  EncodedSet encoded(o, parse_tasks("stsb")[0], Split::train, ClsPlace::pre_pooler);
   std::vector<real> all;
-  encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
+  encoded.for_each_batch(encoded.all(), [&](const Batch& batch, std::span<const int32_t>) {
     const std::vector<real> values = encoded.bert().forward(batch, cls_rows).cls.values();
     all.insert(all.end(), values.begin(), values.end());
   });

@@ -115,9 +115,9 @@ TEST_CASE("task_adaptation: all items of a small model leave their tables, and a
   CHECK(sum == doctest::Approx(2 * 2).epsilon(1e-5));
 
   // fig.2 is what the model's own h^l says.
-  EncodedSet encoded(o, parse_tasks("qnli")[0], Split::train, Pooler::needed);
+  EncodedSet encoded(o, parse_tasks("qnli")[0], Split::train, ClsPlace::pooled);
   std::vector<double> mean(H);
-  encoded.for_each_batch([&](const Batch& batch, std::span<const int32_t>) {
+  encoded.for_each_batch(encoded.all(), [&](const Batch& batch, std::span<const int32_t>) {
     const std::vector<real> values = encoded.bert().forward(batch, cls_rows).cls.values();
     for (size_t k = 0; k < values.size(); ++k) mean[k % H] += double(values[k]) / 24;
   });

@@ -18,16 +18,13 @@ struct Setting {
   ClnTraining training;
 };
 
-class Rates {
- public:
-  explicit Rates(const ClnRuns& runs) : runs_(runs) {}
-
+struct Rates : ClnRuns {
   Setting shared(const std::string& norm, Sampling sampling) const {
-    const bool own = sampling == runs_.o.sampling;
+    const bool own = sampling == o.sampling;
     return {norm, norm == "layer" ? "LayerNorm" : "conditional LayerNorm",
-            {own ? "" : "-" + name_of(sampling), norm, "", sampling, runs_.o.epochs}};
+            {own ? "" : "-" + name_of(sampling), norm, "", sampling, o.epochs}};
   }
-  Setting shared(const std::string& norm) const { return shared(norm, runs_.o.sampling); }
+  Setting shared(const std::string& norm) const { return shared(norm, o.sampling); }
   // `what`: the parameters' name in tables; of a factor of 1 it is the setting with the shared rate
   Setting with_rate(const std::string& norm, const std::string& pattern, const std::string& what, double factor,
                     Sampling sampling) const {
@@ -50,51 +47,47 @@ class Rates {
     return setting;
   }
 
-  Run run(const Setting& setting, int seed) const { return runs_.training(setting.training, seed); }
+  Run run(const Setting& setting, int seed) const { return training(setting.training, seed); }
   std::vector<Run> runs(const std::vector<Setting>& settings) const {
     std::vector<Run> all;
-    for (const int seed : runs_.document.seeds())
+    for (const int seed : document.seeds())
       for (const Setting& setting : settings) all.push_back(run(setting, seed));
     return all;
   }
   Json dev(const Setting& setting, const Task& task, int seed) const {
-    return runs_.document.result(run(setting, seed))[task.name]["dev"];
+    return document.result(run(setting, seed))[task.name]["dev"];
   }
   std::optional<double> mean(const Setting& setting, int seed, DevRows rows) const {
-    return mean_of_tasks(runs_.tasks(), [&](const Task& task) { return dev(setting, task, seed); }, rows);
+    return mean_of_tasks(tasks(), [&](const Task& task) { return dev(setting, task, seed); }, rows);
   }
 
   // Runs of one seed choose a factor other than 1, by the mean of the tasks on the first half of the dev rows.
   std::vector<Run> choosing() const {
     std::vector<Run> all;
-    for (const double factor : runs_.o.factors) all.push_back(run(own_rate(factor, runs_.o.sampling), runs_.o.seed));
+    for (const double factor : o.factors) all.push_back(run(own_rate(factor, o.sampling), o.seed));
     return all;
   }
   double chosen() const {
     double best = 1, most = -INFINITY;
-    for (const double factor : runs_.o.factors) {
+    for (const double factor : o.factors) {
       if (factor == 1) continue;                    // which stands beside it in any case
-      const auto score = mean(own_rate(factor, runs_.o.sampling), runs_.o.seed, DevRows::first_half);
+      const auto score = mean(own_rate(factor, o.sampling), o.seed, DevRows::first_half);
       if (score && *score > most) most = *score, best = factor;
     }
     return best;
   }
-  const ClnRuns& all() const { return runs_; }
-
- private:
-  ClnRuns runs_;
 };
 
 void judge(const Rates& rates, ItemReport& report, const LongTable& evidence) {
   report.judge_by(evidence, points);
-  show_yardsticks(rates.all().document, rates.all().tasks(), report, {100, 2}, 0.5);
+  show_yardsticks(rates.document, rates.tasks(), report, {100, 2}, 0.5);
 }
 
 // A row a setting: the mean over the seeds on the half of the dev rows that did not choose the factor. Returns each
 // value.
 LongTable show_settings(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings,
                         const std::string& title) {
-  const ClnRuns& runs = rates.all();
+  const ClnRuns& runs = rates;
   LongTable table({"setting", "task", "seed", "score"});
   for (const Setting& setting : settings)
     for (const Task& task : runs.tasks())
@@ -123,7 +116,7 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
 // How much the loss of each task rises while the others are trained: a table, and rows of the evidence whose setting is
 // "SETTING forgets"
 void add_rises(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings, LongTable& evidence) {
-  const ClnRuns& runs = rates.all();
+  const ClnRuns& runs = rates;
   if (!runs.forgets()) return;
   report.table("What is forgotten: by how much the loss is higher where a task's next batches begin", "", settings,
                runs.tasks(), [&](const Setting& setting, const Task& task) {
@@ -144,19 +137,19 @@ void show_and_judge(const Rates& rates, ItemReport& report, const std::vector<Se
 }
 
 std::vector<Setting> of_rate(const Rates& rates) {
-  const Sampling sampling = rates.all().o.sampling;
+  const Sampling sampling = rates.o.sampling;
   return {rates.shared("layer"), rates.shared("conditional-layer"), rates.own_rate(rates.chosen(), sampling)};
 }
 
 // [CLN rate]
 void show_rate(const Rates& rates, ItemReport& report) {
   Names factors;
-  for (const double factor : rates.all().o.factors) factors.push_back(float_text(factor));
+  for (const double factor : rates.o.factors) factors.push_back(float_text(factor));
   report.table("Which factor: one seed, the mean of the tasks on the first half of the dev rows, x 100", "",
                Names{"mean"},
                factors, [&](const std::string&, const std::string& factor) {
-                 const auto score = rates.mean(rates.own_rate(std::stod(factor), rates.all().o.sampling),
-                                               rates.all().o.seed, DevRows::first_half);
+                 const auto score = rates.mean(rates.own_rate(std::stod(factor), rates.o.sampling),
+                                               rates.o.seed, DevRows::first_half);
                  return score ? fixed(100 * *score, 2) : "undefined";
                });
   show_and_judge(rates, report, of_rate(rates), "With the factor that was chosen");
@@ -165,7 +158,7 @@ void show_rate(const Rates& rates, ItemReport& report) {
 // What else may be the reason: a larger rate for any gain, one of the two alone, more steps.
 std::vector<Setting> of_controls(const Rates& rates) {
   const double factor = rates.chosen();
-  const Sampling sampling = rates.all().o.sampling;
+  const Sampling sampling = rates.o.sampling;
   return {rates.own_rate(factor, sampling),
           rates.with_rate("layer", own_gain_and_bias, "its own γ and β", factor, sampling),
           rates.with_rate("conditional-layer", gamma_t, "γ_t", factor, sampling),
@@ -187,8 +180,8 @@ std::vector<Setting> of_turns(const Rates& rates) {
 // What the norm gains in each order: conditional LayerNorm less LayerNorm, in the mean of the tasks
 LongTable gains_by_order(const Rates& rates) {
   LongTable gains({"order", "seed", "gain"});
-  for (const Sampling order : {rates.all().o.sampling, Sampling::round_robin})
-    for (const int seed : rates.all().document.seeds()) {
+  for (const Sampling order : {rates.o.sampling, Sampling::round_robin})
+    for (const int seed : rates.document.seeds()) {
       const auto with = rates.mean(rates.shared("conditional-layer", order), seed, DevRows::second_half),
                  without = rates.mean(rates.shared("layer", order), seed, DevRows::second_half);
       gains(name_of(order), seed) = with && without ? std::optional(*with - *without) : std::nullopt;
@@ -203,18 +196,18 @@ void show_turns(const Rates& rates, ItemReport& report) {
   for (const LongTable::Row& row : gains.rows()) evidence.add({row.keys[0], "gain", row.keys[1]}, row.value);
   judge(rates, report, evidence);
   report.table("What conditional LayerNorm gains, in the mean of the tasks, x 100", "", Names{"gain"},
-               Names{name_of(rates.all().o.sampling), name_of(Sampling::round_robin)},
+               Names{name_of(rates.o.sampling), name_of(Sampling::round_robin)},
                [&](const std::string&, const std::string& order) {
                  Numbers of_order = gains.values({{"order", order}});
                  for (double& gain : of_order) gain *= points.factor;
-                 return defined_text(of_order, size_t(rates.all().o.seeds), points.digits);
+                 return defined_text(of_order, size_t(rates.o.seeds), points.digits);
                });
 }
 
 }  // namespace
 
 std::vector<Item> rate_items(const ClnRuns& runs) {
-  const Rates rates(runs);
+  const Rates rates{runs};
   const auto choosing = [rates] { return rates.choosing(); };
   const auto item = [&](const char* name, auto settings, auto show) {
     const auto of_settings = [=] { return rates.runs(settings(rates)); };

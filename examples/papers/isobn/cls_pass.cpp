@@ -12,6 +12,7 @@
 #include "papers/isobn/isobn.h"
 #include "papers/isobn/isotropy.h"
 #include "papers/statistics/resampling.h"
+#include "train/batches.h"
 
 namespace minbert {
 namespace {
@@ -113,8 +114,7 @@ Json largest_class(const Task& task, const Dataset& data) {
 }  // namespace
 
 Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& folder) {
-  EncodedSet set(o, task, Split::train,
-                 o.cls_norm_at == ClsPlace::pooled ? Pooler::needed : Pooler::unused);
+  EncodedSet set(o, task, Split::train, o.cls_norm_at);
   MB_CHECK(set.data().examples.size() > 1,
            "{}: one sentence has no correlations; expected 2 or more", set.data().file);
   const int64_t H = set.config().hidden_size;
@@ -125,17 +125,13 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
     moving.push_back(cls_norms().make(t.norm, {.hidden = H}));
     moving.back()->train();
   }
-  std::vector<real> stored;                         // [CLS] of all rows
-  const auto add = [&](const Batch& batch, std::span<const int32_t> examples) {
-    const Tensor h =
-        cls_at(o.cls_norm_at, set.bert().forward(batch, cls_rows), set.data(), examples);
-    const std::vector<real> values = h.values();
-    stored.insert(stored.end(), values.begin(), values.end());
-    covariance.add(h);
-    whitening->fit(h);
-    for (const auto& norm : moving) (*norm)(h);
-  };
-  set.for_each_batch(add);
+  const Tensor of_all = set.cls(set.all()).h, h = Tensor::from(of_all.shape(), of_all.values());
+  for_each_batch("statistics of " + set.data().file, set.all(), [&](std::span<const int32_t> some) {
+    const Tensor x = index_select(h, std::vector<int32_t>(some.begin(), some.end()));
+    covariance.add(x);
+    whitening->fit(x);
+    for (const auto& norm : moving) (*norm)(x);
+  });
   whitening->finish_fit();
   const Numbers Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
   Json ev = Json::object();
@@ -157,11 +153,9 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
   const std::vector<real> values(rho.begin(), rho.end());
   file.add("rho", {H, H}, values);
   file.write(folder + "/correlation.safetensors");
-  const double rows = double(set.data().examples.size());
-  const Tensor h = Tensor::from({int64_t(rows), H}, stored);
   const Json samples = resampled(h.rows(), {o.resamples(), uint64_t(o.seed), task.name},
                                  [&](const auto& some, int) { return statistics_of(index_select(h, some)); });
-  return Json::object({{"rows", int64_t(rows)},
+  return Json::object({{"rows", h.rows()},
                        {"largest_class", largest_class(task, set.data())},
                        {"std", Json::array_of(deviations(Sigma))},
                        {"ev", ev},

@@ -41,23 +41,11 @@ double share_within(const Numbers& means) {         // [TA fig.2]
 }
 
 Json moments_result(const TaOptions& o, const Task& task) {
-  EncodedSet set(o, task, Split::train, Pooler::needed);
+  EncodedSet set(o, task, Split::train, ClsPlace::pooled);
   const int classes = task.kind == TaskKind::regression ? 1 : task.classes();
-  std::vector<real> stored_hl, stored_h;
-  Numbers labels;
-  set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
-    const BertOutput encoded = set.bert().forward(batch, cls_rows);
-    const auto store = [&](std::vector<real>& all, ClsPlace place) {
-      const std::vector<real> values = cls_at(place, encoded, set.data(), examples).values();
-      all.insert(all.end(), values.begin(), values.end());
-    };
-    store(stored_hl, ClsPlace::pre_pooler);
-    store(stored_h, place_in(set.config(), ClsPlace::pooled));
-    for (const double label : labeled(set.data(), examples).labels)
-      labels.push_back(classes == 1 ? 0 : label);
-  });
-  const Shape shape = {int64_t(labels.size()), set.config().hidden_size};
-  const Tensor hl = Tensor::from(shape, stored_hl, Device::cpu), h = Tensor::from(shape, stored_h, Device::cpu);
+  const auto [hl, h] = set.cls(set.all());
+  Numbers labels = labeled(set.data(), set.all()).labels;
+  if (classes == 1) std::ranges::fill(labels, 0);
   const Moments of_all = moments_of(h, labels, classes);
   const auto first = size_t(std::ranges::max_element(of_all.deviation) - of_all.deviation.begin());
   const auto of_rows = [&](const std::vector<int32_t>& rows, int) {
@@ -70,7 +58,7 @@ Json moments_result(const TaOptions& o, const Task& task) {
   };
   return Json::object({{"hl", moments_of(hl, labels, classes).json()},
                        {"h", of_all.json()},
-                       {"samples", resampled(shape[0], {o.resamples(), uint64_t(o.seed), task.name}, of_rows)}});
+                       {"samples", resampled(h.rows(), {o.resamples(), uint64_t(o.seed), task.name}, of_rows)}});
 }
 
 Run moments_run(const TaRuns& ta, const Task& task) {

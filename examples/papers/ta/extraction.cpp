@@ -64,7 +64,7 @@ struct Features {
 
 // The hidden states of [CLS] after the embeddings and after every layer: L+1 tensors [B,H]
 Features features_of(const TaOptions& o, const Task& task, Split split) {
-  EncodedSet set(o, task, split, Pooler::unused);
+  EncodedSet set(o, task, split, ClsPlace::pre_pooler);
   Features features;
   features.file = set.data().file;
   features.H = set.config().hidden_size;
@@ -73,7 +73,7 @@ Features features_of(const TaOptions& o, const Task& task, Split split) {
   for (std::vector<real>& layer : features.layers) layer.reserve(numbers);
   std::cerr << formatted("features of {} sentences: {} MB\n", set.data().examples.size(),
                          numbers * features.layers.size() * sizeof(real) / 1000000);
-  set.for_each_batch([&](const Batch& batch, std::span<const int32_t> examples) {
+  set.for_each_batch(set.all(), [&](const Batch& batch, std::span<const int32_t> examples) {
     const std::vector<Tensor> states = cls_of_layers(set.bert(), batch);
     for (size_t l = 0; l < states.size(); ++l) {
       const std::vector<real> values = states[l].values();

@@ -66,15 +66,11 @@ const Numbers factors = {0.25, 0.5, 1, 2, 4, 8};
 
 // The four gradients, closed against tape; and what the size of h^l does to the tanh [TA sec.3.1.examples]
 Json gradients_result(const TaOptions& o, const Task& task) {
-  EncodedSet set(o, task, Split::train, Pooler::needed);
+  EncodedSet set(o, task, Split::train, ClsPlace::pooled);
   const int64_t C = int64_t(task.classes()), H = set.config().hidden_size;
-  std::vector<int32_t> first(std::min<size_t>(32, set.data().examples.size()));
-  std::iota(first.begin(), first.end(), 0);
-  Tensor hl;
-  set.for_each_batch(first, [&](const Batch& batch, std::span<const int32_t> examples) {
-    hl = alone(
-        cls_at(ClsPlace::pre_pooler, set.bert().forward(batch, cls_rows), set.data(), examples));
-  });
+  std::vector<int32_t> first = set.all();
+  first.resize(std::min<size_t>(32, first.size()));
+  const Tensor hl = alone(set.cls(first).hl);
   const Indices classes = classes_of(set.data(), first);
   Linear classifier(H, C);
   const Parameters parameters(classifier, {.seed = uint64_t(o.seed)});

@@ -91,37 +91,26 @@ struct TwoClusters {
 };
 
 Json map_result(const TaOptions& o, const Task& task, const std::string& folder) {
-  EncodedSet set(o, task, Split::train, Pooler::needed);
+  EncodedSet set(o, task, Split::train, ClsPlace::pooled);
   const std::vector<int32_t> sample =
       stratified(task, set.data(), size_t(o.points), uint64_t(o.seed));
-  std::vector<real> hl, h;
-  set.for_each_batch(sample, [&](const Batch& batch, std::span<const int32_t> examples) {
-    const BertOutput encoded = set.bert().forward(batch, cls_rows);
-    const auto append = [&](std::vector<real>& all, ClsPlace place) {
-      const std::vector<real> values = cls_at(place, encoded, set.data(), examples).values();
-      all.insert(all.end(), values.begin(), values.end());
-    };
-    append(hl, ClsPlace::pre_pooler);
-    append(h, place_in(set.config(), ClsPlace::pooled));
-  });
-  const Shape shape = {int64_t(sample.size()), set.config().hidden_size};
-  const Tensor x = Tensor::from(shape, hl, Device::cpu);
+  const auto [x, h] = set.cls(sample);
   const TsneMap map =
       tsne(x, {.perplexity = o.perplexity, .iterations = o.iterations, .seed = uint64_t(o.seed)});
-  const Tensor h_of_sample = Tensor::from(shape, h);
+  const Tensor h_of_sample = Tensor::from(h.shape(), h.values());
   const TwoClusters clusters{x, h_of_sample, nsp_difference(set.weights_file(), h_of_sample), uint64_t(o.seed)};
   Json result = Json::object(
       {{"rows", int64_t(set.data().examples.size())},
        {"kl", map.kl},
-       {"samples", resampled(shape[0], {o.resamples(), uint64_t(o.seed), task.name}, clusters)}});
+       {"samples", resampled(x.rows(), {o.resamples(), uint64_t(o.seed), task.name}, clusters)}});
   std::vector<real> labels, examples(sample.begin(), sample.end());
   for (const int32_t i : sample)
     labels.push_back(real(class_of(task, set.data().examples[size_t(i)])));
   const std::vector<real> y = map.y.values();
   SafeTensorsWriter file;
-  file.add("y", {shape[0], 2}, y);
-  file.add("label", {shape[0]}, labels);
-  file.add("example", {shape[0]}, examples);
+  file.add("y", {x.rows(), 2}, y);
+  file.add("label", {x.rows()}, labels);
+  file.add("example", {x.rows()}, examples);
   file.write(folder + "/map.safetensors");
   return result;
 }
