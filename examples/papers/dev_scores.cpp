@@ -87,8 +87,7 @@ void show_differences(ItemReport& report, const LongTable& sound, const std::str
 }
 
 void say_of_dev_scores(ItemReport& report) {
-  report.differs("the best epoch and the best setting are chosen on the dev set on which they are "
-                 "scored, as there");
+  report.differs("the best epoch is chosen on the dev rows on which it is scored, as there");
   report.differs("an undefined score counts as 0");
 }
 

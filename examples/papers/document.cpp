@@ -345,7 +345,7 @@ int Document::run(std::vector<Item> items) {
   for (const Item& item : items) shown.push_back(show(item, measured));
   Json ran_on = where_it_ran();
   ran_on.set("time", fixed(now() - start, 1) + " s");
-  ran_on.set("commits of the runs", joined({programs_.begin(), programs_.end()}));
+  ran_on.set("the runs were done by", joined({programs_.begin(), programs_.end()}, "; "));
   ran_on.set("memory", formatted("{} MB", peak_memory() / 1000000));
   Json about = paper_.document;
   Names equations_of_all;

@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
                "{}: there is no such folder; make study writes build/study", folder);
       const std::vector<StudyReport> reports = study_reports(folder);
       MB_CHECK(!reports.empty(),
-               "{}: no folder in it has a report.json; {} --out {}/isotropy writes one", folder,
+               "{}: no folder in it has a report.json of this version; {} --out {}/isotropy writes one", folder,
                command_of("isotropy"), shell_word(folder));
       write_file(folder + "/index.html", index_html(reports, folder));
       std::cout << folder << "/index.html\n";

@@ -69,9 +69,11 @@ void show_yardsticks(Document& document, const std::vector<Task>& tasks, ItemRep
     const Json scores = of_set(set);
     double score = 0;                               // also where it is undefined
     for (const std::string& name : yardstick_names) score = std::max(score, scores[name].number_if().value_or(0));
-    best(set.key(), "score") = in_unit * score;
-    best(set.key(), "error") = in_unit * standard_error(set.measure.metric, score,
-                                                        judging * std::min(scores["examples"].number(), double(most)));
+    const double error =
+        standard_error(set.measure.metric, score, judging * std::min(scores["examples"].number(), double(most)));
+    Names keys = {set.key()};                       // and of a task's first set, which leads, the task
+    if (set.key() != set.task.name && set.key() == first_dev_sets({set.task})[0].key()) keys.push_back(set.task.name);
+    for (const std::string& key : keys) best(key, "score") = in_unit * score, best(key, "error") = in_unit * error;
   }
   report.yardsticks(best);
 }

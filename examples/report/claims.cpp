@@ -26,7 +26,8 @@ Verdict verdict_on(const Json& claim, const Judging& judging, const std::optiona
   if (!values) return {"not run", "these values were not computed"};
   Evidence evidence = *values;
   const std::string drawn = claim.get("random", std::string()), column = drawn == "rows" ? "sample" : drawn;
-  MB_CHECK(drawn.empty() || std::ranges::count(evidence.values.columns(), column),
+  MB_CHECK(drawn.empty() || evidence.values.rows().empty() ||
+               std::ranges::count(evidence.values.columns(), column),
            "\"{}\" is judged by what \"{}\" changes, but its values have no column \"{}\"", claim["text"].string(),
            drawn, column);
   if (claim.has("unit")) evidence.unit = unit_of(claim["unit"]);

@@ -1,7 +1,7 @@
 // What studies measured, without the studies: the values that claims are judged by, in files that are small enough to
 // ship (data/papers/measured/DOCUMENT.csv). Long form: a row a value; of rows drawn again (verdict.h) the interval.
 //
-//   # {"document": "cln", "command": ..., "commit": ..., "environment": {...}, "items": {"tab1": {...}}, ...}
+//   # {"document": "cln", "command": ..., "date": ..., "environment": {...}, "items": {"tab1": {...}}, ...}
 //   item,what,where,of,value
 //   tab1,value,task=mrpc|norm=iso-bn,seed=11711,0.701        where: the columns of the evidence; of: a seed, or nothing
 //   tab1,yardstick,task=mrpc|what=score,,0.68

@@ -145,17 +145,16 @@ std::string power_text(const Claim& claim, const Numbers& differences, const Uni
   return text + formatted(", the printed effect needs {}", needed < 100 ? formatted("{}", needed) : "more than 100");
 }
 
-// The tasks in which no side is above the yardsticks by more than 2 standard errors
+// The tasks in which the better side of each pair, in the mean, is not above the yardsticks by more than 2 standard
+// errors. Which side is the better one does not matter: so signs may be flipped in those that are left.
 Names not_learned(const std::vector<Pair>& pairs, const LongTable& yardsticks) {
-  std::map<std::string, Numbers> scores[2];
-  for (const Pair& pair : pairs) scores[0][pair.task].push_back(*pair.more), scores[1][pair.task].push_back(*pair.less);
+  std::map<std::string, Numbers> better;
+  for (const Pair& pair : pairs) better[pair.task].push_back(std::max(*pair.more, *pair.less));
   Names tasks;
-  for (const auto& [task, values] : scores[0]) {
+  for (const auto& [task, scores] : better) {
     const Numbers best = yardsticks.values({{"task", task}, {"what", "score"}}),
                   error = yardsticks.values({{"task", task}, {"what", "error"}});
-    if (best.size() == 1 && error.size() == 1 &&
-        std::max(mean_of(values), mean_of(scores[1][task])) <= best[0] + 2 * error[0])
-      tasks.push_back(task);
+    if (best.size() == 1 && error.size() == 1 && mean_of(scores) <= best[0] + 2 * error[0]) tasks.push_back(task);
   }
   return tasks;
 }
@@ -213,7 +212,7 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   if (n < fewest)
     return {word, formatted("{}, too few to tell: mean difference {}{}{}{}", counted(int64_t(n), claim.over),
                             shown(mean, unit), beside_printed(claim, mean, unit), power_text(claim, d, unit), left_out),
-            d};
+            d, 0, left_out};
   const double p = sign_flip_p(d);
   const auto [low, high] = sign_flip_interval(d);
   unit = to_see(low, high, unit);
@@ -223,7 +222,8 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   why += " " + interval_text(low, high, unit);
   why += formatted("; p = {}{}", fixed(p, 3), beside_printed(claim, mean, evidence.unit));
   if (claim.printed && (*claim.printed < low || *claim.printed > high)) why += ", which lies outside the interval";
-  Verdict verdict{word, why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n)};
+  Verdict verdict{word, why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n),
+                  left_out};
   if (none_learned) verdict.by_chance = 0;
   else if (p <= level && std::abs(sum_of(d)) > 0) verdict.word = mean > 0 ? "supported" : "contradicted";
   else verdict.why += power_text(claim, d, unit);
@@ -341,8 +341,8 @@ Verdict about(const Claim& claim, const Evidence& evidence) {
   const bool inside = (claim.one_sided || low >= -claim.margin) && high <= claim.margin,
              outside = low > claim.margin || (high < -claim.margin && !claim.one_sided);
   return {inside ? "about equal" : outside ? "differs" : "undecided",
-          formatted("mean difference {} {}; margin {}, {}", shown(mean_of(verdict.pairs), unit),
-                    interval_text(low, high, unit), shown(claim.margin, unit), claim.margin_is),
+          formatted("mean difference {} {}; margin {}, {}{}", shown(mean_of(verdict.pairs), unit),
+                    interval_text(low, high, unit), shown(claim.margin, unit), claim.margin_is, verdict.left_out),
           verdict.pairs, level};
 }
 

@@ -5,7 +5,9 @@
 //                interval is the value ± 1.96 standard deviations of the resamples, and wide enough for 95 of 100
 //                of them; or, of values with a seed, as a difference
 //   difference   trained runs, paired by seed, each seed with its mean over all else. p is the exact sign-flip
-//                test's, two-sided, the interval the exact one. Under six pairs it decides nothing
+//                test's, two-sided, the interval the exact one. Under six pairs it decides nothing. A task that neither
+//                side learned beyond the yardsticks is left out, and named: of each pair the better score, whichever
+//                side has it, so that p stays exact
 //   for_all      "works for every ...": in n of N, with the exact interval of the share, and those that are otherwise
 //   both         "A, and B": each by its kind; the word is the worse of the two
 //   about        "comparable", "unimportant": equal if the interval lies within a margin, which the claim says
@@ -102,6 +104,7 @@ struct Verdict {
   std::string word, why;
   Numbers pairs = {};            // the differences that it rests on, in the unit that is shown
   double by_chance = 0;          // the probability of a coloured word if there is no effect
+  std::string left_out = {};     // of a difference, in `why`: the runs and tasks that are not counted
 };
 Verdict judge(const Claim& claim, const Evidence& evidence);
 

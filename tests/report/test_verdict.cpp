@@ -5,6 +5,7 @@
 #include <random>
 
 #include "error_of.h"
+#include "report/claims.h"
 #include "report/significance.h"
 #include "report/verdict.h"
 
@@ -123,6 +124,10 @@ TEST_CASE("verdict: where neither side is above the yardsticks by 2 standard err
   Claim about = of_kind(Kind::about);               // two that learned nothing are equal, which says nothing
   about.margin = 1;
   CHECK(judge(about, {trained({{.5, .5, .5, .5, .5, .5}}), {}, yardsticks}).word == "neither learned it");
+  const LongTable one_learned = trained({{.7, .7, .7, .7, .7, .7}, {.1, .1, .1, .1, .1, .1}});
+  LongTable both_tasks = yardsticks;
+  both_tasks("b", "score") = .9, both_tasks("b", "error") = .02;
+  CHECK(contains(judge(about, {one_learned, {100, 2, "%"}, both_tasks}).why, "; not counted, since neither side learned"));
   yardsticks("b", "score") = .9, yardsticks("b", "error") = .02;
   CHECK(with(.6) == "neither learned it");          // "b" is a task that the claim is not about
   // Of two tasks the one that was learned counts, whatever the other says.
@@ -308,6 +313,18 @@ TEST_CASE("verdict: with no effect chance colors at most six in a hundred, of ea
     const auto both = [&] { return judge({.kind = Kind::both, .halves = {helps, helps}}, {seeds(0)}).word; };
     CHECK(share(500, both) <= 0.06);
   }
+  for (const int tasks : {2, 5}) {                  // also where yardsticks leave some of the tasks out
+    LongTable yardsticks({"task", "what", "value"});
+    for (int task = 0; task < tasks; ++task) yardsticks(task, "score") = .3, yardsticks(task, "error") = .05;
+    const auto near_yardsticks = [&] {
+      LongTable table({"task", "norm", "seed", "score"});
+      for (int task = 0; task < tasks; ++task)
+        for (int seed = 0; seed < 6; ++seed)
+          for (const char* norm : {"other", "none"}) table(task, norm, seed) = normal(random);
+      return judge(helps, {table, {}, yardsticks}).word;
+    };
+    CHECK(share(3000, near_yardsticks) <= 0.06);
+  }
   const Claim of_mean = {.kind = Kind::measured, .more = {{"norm", "other"}}, .less_is = 0};
   const auto rows = [&] {                           // the mean of 60 rows, drawn again 200 times
     std::vector<double> values(60);
@@ -352,6 +369,17 @@ TEST_CASE("verdict: without samples the intervals are kept, and the words are th
   }
   CHECK(judge(all, without_samples(evidence, {one})).word == "undecided");      // its interval was not kept
   CHECK(comparison_of(one) == "norm=other|task=a > norm=none|task=a");
+}
+
+TEST_CASE("claims: of an item without values each is not run; one whose values lack what it is random in is an error") {
+  const Paper paper("cln");
+  const PaperItem& item = paper.item("rate");
+  const Judging judging{true, true, false, true, "minBERT, with BERT-base's weights", {}};
+  for (const Json& claim : judged_claims(item, judging, Evidence{LongTable({"value"})}).items())
+    CHECK(claim["verdict"].string() == "not run");
+  LongTable without_seeds({"setting", "task", "score"});
+  without_seeds("layer", "sst") = .5;
+  CHECK(contains(error_of([&] { judged_claims(item, judging, Evidence{without_seeds}); }), "have no column \"seed\""));
 }
 
 }  // namespace minbert::test

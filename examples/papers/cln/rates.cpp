@@ -79,6 +79,7 @@ struct Rates : ClnRuns {
 };
 
 void judge(const Rates& rates, ItemReport& report, const LongTable& evidence) {
+  report.csv(evidence);
   report.judge_by(evidence, points);
   show_yardsticks(rates.document, rates.tasks(), report, {100, 2}, 0.5);
 }
@@ -94,7 +95,6 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
       for (const int seed : runs.document.seeds())
         table(setting.name, task.name, seed) =
             sound_dev_score(rates.dev(setting, task, seed), first_dev_sets({task})[0], DevRows::second_half);
-  report.csv(table);
   report.caption(formatted("the chosen factor is {}", float_text(rates.chosen())));
   std::vector<std::string> columns = names_of(runs.tasks());
   columns.push_back("mean");

@@ -102,12 +102,13 @@ void show(const ClnRuns& runs, ItemReport& report) {
                });
   report.csv(table);
   report.judge_by(table, points);
+  show_yardsticks(runs.document, runs.tasks(), report, {100, 2});
 }
 
 }  // namespace
 
 Item readings_item(const ClnRuns& runs) {
-  return {"readings", std::bind_front(all_runs, runs), std::bind_front(show, runs), [] { return std::vector<Run>(); },
+  return {"readings", both(yardstick_runs(runs.document, runs.tasks()), std::bind_front(all_runs, runs)), std::bind_front(show, runs), [] { return std::vector<Run>(); },
           true};
 }
 

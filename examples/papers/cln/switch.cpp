@@ -82,13 +82,13 @@ std::vector<SwitchRow> rows_of_lambda() {
   return rows;
 }
 
-// All scores of one task that are defined, in percent.
+// All scores of one task that count, x 100.
 Numbers scores_at(const ClnRuns& runs, const Task& task, const SwitchRow& row) {
   Numbers all;
   for (const int seed : runs.document.seeds())
     for (const Json& one : runs.result(cln_norms[1], seed)["switch"].items())
       if (one["what"].string() == row.what && one["at"].number() == row.at)
-        if (const auto score = dev_score(one[task.name], first_dev_sets({task})[0])) all.push_back(100 * *score);
+        if (const auto score = sound_dev_score(one[task.name], first_dev_sets({task})[0])) all.push_back(100 * *score);
   return all;
 }
 
@@ -156,7 +156,7 @@ void show_switch(const ClnRuns& runs, ItemReport& report) {
     for (const Json& one : runs.result(cln_norms[1], seed)["switch"].items())
       for (const DevSet& set : first_dev_sets(runs.tasks()))
         table(one["what"].string(), float_text(one["at"].number()), set.task.name, seed) =
-            dev_score(one[set.task.name], set);
+            sound_dev_score(one[set.task.name], set);
   report.csv(table);
   report.judge_by(judged_values(runs), points);
   show_yardsticks(runs.document, runs.tasks(), report, {100, 2}, 0.5, switch_rows);

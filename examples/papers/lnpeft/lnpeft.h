@@ -103,7 +103,7 @@ struct LnPeftRuns {
     };
     return RunGrid(run, dev_sets(document.tasks()), settings(modes), document.seeds());
   }
-  // By the mean over the seeds
+  // By the mean over the seeds on the first half of the dev rows
   LnPeftSetting best(const Task& task, const std::string& mode) const;
   // Its scores, one a seed, as a cell's points; an undefined one counts 0.
   ItemReport::Cell scores(const DevSet& set, const LnPeftSetting& setting, DevRows rows = DevRows::all) const;

@@ -123,9 +123,9 @@ void printed_tests(const LongTable& printed, LongTable& table, ItemReport& repor
   std::map<Names, Numbers> by_model;                // of the two sets of MNLI, which one model answers, the mean
   for (const LongTable::Row& row : printed.rows()) {
     const std::string set = row.keys[0], task = row.keys[1], mode = row.keys[2];
-    if (mode == "p") continue;
+    if (mode == "p" || !row.value) continue;
     table(set, mode, task) = row.value;
-    by_model[{set + " by model", mode, task.starts_with("mnli") ? "mnli" : task}].push_back(row.value.value());
+    by_model[{set + " by model", mode, task.starts_with("mnli") ? "mnli" : task}].push_back(*row.value);
   }
   for (const auto& [keys, scores] : by_model) table.add(keys, summarize(scores).mean);
   std::vector<ItemReport::TableRow> rows;
@@ -142,7 +142,7 @@ void printed_tests(const LongTable& printed, LongTable& table, ItemReport& repor
     rows.back().cells[1].ours = fixed(sign_flip_p(d), 3);
   }
   report.table("BitFit and LayerNorm, by the printed scores",
-               {"", "p of Kruskal-Wallis", "p of the sign-flip test, paired by task", "BitFit above LayerNorm",
+               {"", "p of Kruskal-Wallis", "p of the sign-flip test, paired by set", "BitFit above LayerNorm",
                 "mean difference, points"},
                rows);
 }
@@ -163,10 +163,11 @@ void facts(const LongTable& printed, const Json& result, ItemReport& report) {
 
 // [LN-PEFT sec.3.1]
 void sec31(const LnPeftRuns& runs, ItemReport& report) {
+  report.when("several rates", runs.chooses());
   const auto means = [&](const std::string& mode) {
     Numbers all;
     for (const DevSet& set : dev_sets(runs.tasks()))
-      all.push_back(summarize(runs.scores(set, runs.best(set.task, mode)).points).mean);
+      all.push_back(summarize(runs.scores(set, runs.best(set.task, mode), runs.judging()).points).mean);
     return all;
   };
   LongTable table({"source", "set", "H", "p"});
