@@ -32,7 +32,8 @@ rows=(--model "$1" "${sets[@]}" --tasks mrpc,rte --limit 1000 --epochs 3 --seeds
 program isotropy trained tab1 learning "${rows[@]}" --lr 5e-5
 program task_adaptation trained tab1 learning "${rows[@]}" --lr 5e-5
 program layernorm_tuning trained tab2 sec3.1 "${rows[@]}" --lr-full 5e-5 --lr-part 1e-3
-MATMUL=tf32 program transformer_norms trained tab1 tab2 tab3 tab4 tab5 tab6 fig4 init --data "$data/phrasebank" --seeds 1
+nt=(tab1 tab2 tab3 tab4 tab5 tab6 fig4 init)
+MATMUL=tf32 program transformer_norms trained "${nt[@]}" --data "$data/phrasebank" --seeds 1
 cln=(train test gains epochs forgetting switch rate controls turns)
 course=(--model "$1" --data "$data" --limit 8544 --epochs 3 --lr 5e-5 --warmup 0 --schedule constant --dropout 0.3)
 program conditional_layer_norm course "${cln[@]}" "${course[@]}" --record 0

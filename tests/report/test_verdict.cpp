@@ -127,7 +127,7 @@ TEST_CASE("verdict: where neither side is above the yardsticks by 2 standard err
   const LongTable one_learned = trained({{.7, .7, .7, .7, .7, .7}, {.1, .1, .1, .1, .1, .1}});
   LongTable both_tasks = yardsticks;
   both_tasks("b", "score") = .9, both_tasks("b", "error") = .02;
-  CHECK(contains(judge(about, {one_learned, {100, 2, "%"}, both_tasks}).why, "; not counted, since neither side learned"));
+  CHECK(contains(judge(about, {one_learned, {100, 2, "%"}, both_tasks}).why, "; not counted, since neither"));
   yardsticks("b", "score") = .9, yardsticks("b", "error") = .02;
   CHECK(with(.6) == "neither learned it");          // "b" is a task that the claim is not about
   // Of two tasks the one that was learned counts, whatever the other says.

@@ -108,8 +108,8 @@ void show(const ClnRuns& runs, ItemReport& report) {
 }  // namespace
 
 Item readings_item(const ClnRuns& runs) {
-  return {"readings", both(yardstick_runs(runs.document, runs.tasks()), std::bind_front(all_runs, runs)), std::bind_front(show, runs), [] { return std::vector<Run>(); },
-          true};
+  return {"readings", both(yardstick_runs(runs.document, runs.tasks()), std::bind_front(all_runs, runs)),
+          std::bind_front(show, runs), [] { return std::vector<Run>(); }, true};
 }
 
 }  // namespace minbert
