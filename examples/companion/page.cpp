@@ -46,13 +46,17 @@ std::string name_of(const StudyReport& study) {
   return study.report.get("on", study.folder) + (is_generated(study) ? ", generated data" : "");
 }
 
-std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies) {
+// What studies of this document have of the item; the names of those that do not go to not_run.
+std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies, Names& not_run) {
   std::vector<Measured> all;
-  for (const StudyReport& s : studies)
-    if (text(s.report["document"], "tag") == row.paper.tag)
-      for (const Json& one : s.report["items"].items())
-        if (one["name"].string() == row.item.item && one["status"].string() == "run")
-          all.push_back({name_of(s), s.page(), text(s.report, "grid"), one});
+  for (const StudyReport& s : studies) {
+    if (text(s.report["document"], "tag") != row.paper.tag || row.item.item.empty()) continue;
+    const size_t before = all.size();
+    for (const Json& one : s.report["items"].items())
+      if (one["name"].string() == row.item.item && one["status"].string() == "run")
+        all.push_back({name_of(s), s.page(), text(s.report, "grid"), one});
+    if (all.size() == before) not_run.push_back(escaped(name_of(s)));
+  }
   return all;
 }
 
@@ -115,7 +119,8 @@ std::string difference(const Difference& d, const std::string& html) {
 
 std::string left(const Row& row, const std::vector<StudyReport>& studies) {
   const PaperItem& item = row.item;
-  const std::vector<Measured> runs = measured(row, studies);
+  Names not_run;
+  const std::vector<Measured> runs = measured(row, studies, not_run);
   std::string says, differs, elsewhere, walks, commands;
   for (const std::string& sentence : item.says) says += formatted("<p>{}</p>\n", row.ties.sentence(sentence));
   for (const PaperItem& other : row.paper.items)
@@ -132,7 +137,8 @@ std::string left(const Row& row, const std::vector<StudyReport>& studies) {
          (item.equation.empty() ? "" : row.ties.equation(item.equation)) + says +
          details("What the document claims", claims(row, runs), runs.empty() || item.claims.size() < 5) +
          note(element("Claims of this section are judged by{}", elsewhere)) +
-         details("What is different here", list(differs), true) + printed_and_measured(row, runs) + walks +
+         details("What is different here", list(differs), true) + printed_and_measured(row, runs) +
+         note(element("Not run: {}.", joined(not_run, "; "))) + walks +
          note(runs.empty() && !item.item.empty() ? "Not measured in this folder; this does it:" : "See it:") + commands;
 }
 

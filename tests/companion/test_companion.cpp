@@ -225,6 +225,7 @@ TEST_CASE("companion: a study's verdicts and what chance would color stand besid
   CHECK(contains(page, "href=\"../study/isotropy/report.html#tab2\""));
   CHECK(contains(page, "1 of its claims could get a colored word by chance. If nothing had an effect, 0.03 of them"));
   CHECK_FALSE(contains(page, "Generated data"));
+  CHECK(contains(page, "Not run: build/study/isotropy."));           // its other items
   report.set("document", Json::object({{"tag", "IsoBN"}, {"generated", true}}));
   const std::string generated = paper_page(isobn, all, project(), {{"build/study/isotropy", report}}, "build/papers");
   CHECK(contains(generated, "Generated data: the sentences of these sets are those of data/mini"));
