@@ -52,11 +52,16 @@ std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& s
   for (const StudyReport& s : studies) {
     if (text(s.report["document"], "tag") != row.paper.tag || row.item.item.empty()) continue;
     const size_t before = all.size();
+    const std::string name = escaped(name_of(s));
     for (const Json& one : s.report["items"].items())
       if (one["name"].string() == row.item.item && one["status"].string() == "run")
         all.push_back({name_of(s), s.page(), text(s.report, "grid"), one});
-    if (all.size() == before) not_run.push_back(escaped(name_of(s)));
+    if (all.size() == before && !std::ranges::count(not_run, name)) not_run.push_back(name);
   }
+  // Several studies may be of one model and data: one with the item is enough.
+  std::erase_if(not_run, [&](const std::string& name) {
+    return std::ranges::count(all, name, [](const Measured& m) { return escaped(m.name); }) > 0;
+  });
   return all;
 }
 
