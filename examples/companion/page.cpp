@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <climits>
 #include <filesystem>
+#include <set>
 
 #include "companion/code.h"
 #include "engine/names.h"
@@ -46,23 +47,24 @@ std::string name_of(const StudyReport& study) {
   return study.report.get("on", study.folder) + (is_generated(study) ? ", generated data" : "");
 }
 
-// What studies of this document have of the item; the names of those that do not go to not_run.
-std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies, Names& not_run) {
+std::vector<Measured> measured(const Row& row, const std::vector<StudyReport>& studies) {
   std::vector<Measured> all;
-  for (const StudyReport& s : studies) {
-    if (text(s.report["document"], "tag") != row.paper.tag || row.item.item.empty()) continue;
-    const size_t before = all.size();
-    const std::string name = escaped(name_of(s));
-    for (const Json& one : s.report["items"].items())
-      if (one["name"].string() == row.item.item && one["status"].string() == "run")
-        all.push_back({name_of(s), s.page(), text(s.report, "grid"), one});
-    if (all.size() == before && !std::ranges::count(not_run, name)) not_run.push_back(name);
-  }
-  // Several studies may be of one model and data: one with the item is enough.
-  std::erase_if(not_run, [&](const std::string& name) {
-    return std::ranges::count(all, name, [](const Measured& m) { return escaped(m.name); }) > 0;
-  });
+  for (const StudyReport& s : studies)
+    if (text(s.report["document"], "tag") == row.paper.tag)
+      for (const Json& one : s.report["items"].items())
+        if (one["name"].string() == row.item.item && one["status"].string() == "run")
+          all.push_back({name_of(s), s.page(), text(s.report, "grid"), one});
   return all;
+}
+
+// The studies of this document that lack the item. Several may be of one model and data: one with it is enough.
+Names not_run(const Row& row, const std::vector<StudyReport>& studies, const std::vector<Measured>& runs) {
+  std::set<std::string> names;
+  if (row.item.item.empty()) return {};
+  for (const StudyReport& s : studies)
+    if (text(s.report["document"], "tag") == row.paper.tag && !std::ranges::count(runs, name_of(s), &Measured::name))
+      names.insert(name_of(s));
+  return {names.begin(), names.end()};
 }
 
 std::string claims(const Row& row, const std::vector<Measured>& runs) {
@@ -124,8 +126,7 @@ std::string difference(const Difference& d, const std::string& html) {
 
 std::string left(const Row& row, const std::vector<StudyReport>& studies) {
   const PaperItem& item = row.item;
-  Names not_run;
-  const std::vector<Measured> runs = measured(row, studies, not_run);
+  const std::vector<Measured> runs = measured(row, studies);
   std::string says, differs, elsewhere, walks, commands;
   for (const std::string& sentence : item.says) says += formatted("<p>{}</p>\n", row.ties.sentence(sentence));
   for (const PaperItem& other : row.paper.items)
@@ -143,7 +144,7 @@ std::string left(const Row& row, const std::vector<StudyReport>& studies) {
          details("What the document claims", claims(row, runs), runs.empty() || item.claims.size() < 5) +
          note(element("Claims of this section are judged by{}", elsewhere)) +
          details("What is different here", list(differs), true) + printed_and_measured(row, runs) +
-         note(element("Not run: {}.", joined(not_run, "; "))) + walks +
+         note(element("Not run: {}.", escaped(joined(not_run(row, studies, runs), "; ")))) + walks +
          note(runs.empty() && !item.item.empty() ? "Not measured in this folder; this does it:" : "See it:") + commands;
 }
 

@@ -31,15 +31,17 @@ Json dev_scores(const Task& task, std::span<const Dataset> sets, const SetPredic
 std::optional<double> dev_score(const Json& scores, const DevSet& set, DevRows rows = DevRows::all);
 std::optional<double> sound_dev_score(const Json& scores, const DevSet& set, DevRows rows = DevRows::all);
 
-// A row for each seed, the last of the keys: the points of Document::scores, and for verdicts the
-// sound ones.
+// A row for each seed, the last of the keys: the points of Document::scores.
+template <class... Keys>
+void add_points(LongTable& table, const ItemReport::Cell& cell, int first_seed, const Keys&... keys) {
+  for (size_t i = 0; i < cell.points.size(); ++i) table(keys..., first_seed + int(i)) = cell.points[i];
+}
+// The same, and for verdicts the sound ones.
 template <class... Keys>
 void add_scores(LongTable& table, LongTable& evidence, const ItemReport::Cell& cell, int first_seed,
                 const Keys&... keys) {
-  for (size_t i = 0; i < cell.points.size(); ++i) {
-    table(keys..., first_seed + int(i)) = cell.points[i];
-    evidence(keys..., first_seed + int(i)) = cell.sound[i];
-  }
+  add_points(table, cell, first_seed, keys...);
+  for (size_t i = 0; i < cell.sound.size(); ++i) evidence(keys..., first_seed + int(i)) = cell.sound[i];
 }
 
 // The mean difference of each method to "none" on each set, as a verdict on it would count the seeds,

@@ -189,7 +189,8 @@ const Json& Study::record(const Run& run) const {
 Json Study::result(const Run& run) const { return record(run)["result"]; }
 double Study::seconds(const Run& run) const { return record(run)["seconds"].number(); }
 std::string Study::done_by(const Run& run) const {
-  const Json of_run = record(run), where = of_run.find("environment");
+  const Json& of_run = record(run);
+  const Json where = of_run.find("environment");
   if (where.is_null()) return of_run.get("commit", std::string());     // of an earlier program
   return formatted("{} ({}, {})", where["commit"].string(), where["device"].string(),
                    counted(where["threads"].integer(), "thread"));

@@ -161,6 +161,16 @@ TEST_CASE(
   CHECK(contains(contents, "<p>Norms help.</p>"));
   CHECK(contains(contents, "<mfrac><mn>1</mn><mi>x</mi></mfrac></math>"));
   CHECK(contains(contents, "[Paper eq1] <code>src/norm.cpp:12 forward</code>"));
+  Json old = sample();
+  for (const auto& [name, form] : {std::pair("new", report_form), {"old", 1}}) {
+    std::filesystem::create_directory(folder.path(name));
+    write_file(folder.path(name) + "/report.json", old.set("form", form).dump());
+  }
+  const Quiet said;                                 // one of an older form is left out, and said to be
+  const std::vector<StudyReport> studies = study_reports(folder.path(""));
+  REQUIRE(studies.size() == 1);
+  CHECK(studies[0].folder.ends_with("/new"));
+  CHECK(contains(said.text(), "old/report.json: of an older form; left out: make study writes it again"));
   const std::string index = index_html({{"glue/a b", sample()}}, "");
   CHECK(contains(index, "<a href=\"glue/a%20b/report.html\">A document</a>"));
   CHECK(contains(index, "<a href=\"glue/a%20b/report.html#tab2\">[Paper tab2] Scores</a>"));

@@ -37,11 +37,11 @@ void score_table(const ClnRuns& runs, ItemReport& report, Split set, const std::
   report.judge_by(table, points);
   const auto cell = [&](const std::string& norm, const DevSet& dev) {
     const Task& task = dev.task;
-    const LongTable::Where where = {{"task", task.name}, {"norm", norm}};
-    Numbers scores = table.values(where);
+    const auto seeds = size_t(runs.o.seeds);
+    Numbers scores = table.values({{"task", task.name}, {"norm", norm}});
     for (double& score : scores) score *= points.factor;
-    ItemReport::Cell shown{"", defined_text(scores, table.only(where).rows().size(), points.digits), scores};
-    if (scores.size() < table.only(where).rows().size()) shown.warning = "a seed gives every input the same answer";
+    ItemReport::Cell shown{"", defined_text(scores, seeds, points.digits), scores};
+    if (scores.size() < seeds) shown.warning = "a seed gives every input the same answer";
     for (double v : report.printed().values({{"task", task.name}, {"norm", norm},
                                              {"metric", name_of(task.metrics[0])}})) {
       if (task.metrics[0] == Metric::pearson) v *= points.factor;        // its accuracies are in percent

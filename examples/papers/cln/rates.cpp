@@ -88,27 +88,26 @@ void judge(const Rates& rates, ItemReport& report, const LongTable& evidence) {
 // value.
 LongTable show_settings(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings,
                         const std::string& title) {
-  const ClnRuns& runs = rates;
   LongTable table({"setting", "task", "seed", "score"});
   for (const Setting& setting : settings)
-    for (const Task& task : runs.tasks())
-      for (const int seed : runs.document.seeds())
+    for (const Task& task : rates.tasks())
+      for (const int seed : rates.document.seeds())
         table(setting.name, task.name, seed) =
             sound_dev_score(rates.dev(setting, task, seed), first_dev_sets({task})[0], DevRows::second_half);
   report.caption(formatted("the chosen factor is {}", float_text(rates.chosen())));
-  std::vector<std::string> columns = names_of(runs.tasks());
+  std::vector<std::string> columns = names_of(rates.tasks());
   columns.push_back("mean");
   report.table(title, "second half of the dev rows, x 100", settings, columns,
                [&](const Setting& setting, const std::string& column) {
                  Numbers scores;
-                 for (const int seed : runs.document.seeds()) {
+                 for (const int seed : rates.document.seeds()) {
                    LongTable::Where where = {{"setting", setting.name}, {"seed", std::to_string(seed)}};
                    if (column != "mean") where["task"] = column;
                    const Numbers of_seed = table.values(where);
-                   if (of_seed.size() == (column == "mean" ? runs.tasks().size() : 1))
+                   if (of_seed.size() == (column == "mean" ? rates.tasks().size() : 1))
                      scores.push_back(100 * summarize(of_seed).mean);
                  }
-                 return ItemReport::Cell{"", defined_text(scores, size_t(runs.o.seeds), 2), scores};
+                 return ItemReport::Cell{"", defined_text(scores, size_t(rates.o.seeds), 2), scores};
                });
   return table;
 }
@@ -116,15 +115,14 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
 // How much the loss of each task rises while the others are trained: a table, and rows of the evidence whose setting is
 // "SETTING forgets"
 void add_rises(const Rates& rates, ItemReport& report, const std::vector<Setting>& settings, LongTable& evidence) {
-  const ClnRuns& runs = rates;
-  if (!runs.forgets()) return;
+  if (!rates.forgets()) return;
   report.table("What is forgotten: by how much the loss is higher where a task's next batches begin", "", settings,
-               runs.tasks(), [&](const Setting& setting, const Task& task) {
+               rates.tasks(), [&](const Setting& setting, const Task& task) {
                  const std::string forgets = setting.name + " forgets", loss = "loss of " + task.name;
-                 for (const int seed : runs.document.seeds())
+                 for (const int seed : rates.document.seeds())
                    evidence(forgets, loss, seed) =
-                       rise_of(runs.document.result(rates.run(setting, seed))[task.name]["kept"]);
-                 return defined_text(evidence.values({{"setting", forgets}, {"task", loss}}), size_t(runs.o.seeds), 3);
+                       rise_of(rates.document.result(rates.run(setting, seed))[task.name]["kept"]);
+                 return defined_text(evidence.values({{"setting", forgets}, {"task", loss}}), size_t(rates.o.seeds), 3);
                });
 }
 

@@ -138,9 +138,9 @@ LongTable best_scores(const Tuning& t, const std::vector<DevSet>& sets, ItemRepo
       all(task.name, s.norm, s.lr, s.batch, s.beta, seed, name_of(m.metric)) =
           result[column_name(task, m)].number_if();
   });
-  LongTable best({"task", "norm", "seed", "score"}), judged = best, evidence = best, unused = best;
+  LongTable best({"task", "norm", "seed", "score"}), judged = best, evidence = best;
   const auto add_best = [&](const DevSet& set, const std::string& norm) {
-    add_scores(best, unused, t.best_cell(norm, set), t.o.seed, set.key(), norm);
+    add_points(best, t.best_cell(norm, set), t.o.seed, set.key(), norm);
     const DevRows rows = t.chooses() ? DevRows::second_half : DevRows::all;
     add_scores(judged, evidence, t.best_cell(norm, set, rows), t.o.seed, set.key(), norm);
   };

@@ -15,7 +15,7 @@ auto masked_grid(const LnPeftRuns& runs, const Names& kinds) {
 void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
                  const std::string& text) {
   const Document& document = runs.document;
-  LongTable table({"task", "mask", "f", "seed", "score"}), judged = table, evidence = table, unused = table;
+  LongTable table({"task", "mask", "f", "seed", "score"}), judged = table, evidence = table;
   report.figure(text, dev_sets(runs.tasks(), false), [&](const DevSet& set) {
     Panel panel{.title = set.title, .x_label = "f", .y_label = metric_name(set.measure.metric)};
     for (const std::string& kind : kinds) {
@@ -24,7 +24,7 @@ void show_curves(const LnPeftRuns& runs, ItemReport& report, const Names& kinds,
         std::vector<Run> seeds;
         for (const int seed : document.seeds()) seeds.push_back(runs.masked(set.task, kind, f, seed));
         const ItemReport::Cell cell = document.scores(seeds, set, 1);
-        add_scores(table, unused, cell, runs.o.seed, set.key(), kind, f);
+        add_points(table, cell, runs.o.seed, set.key(), kind, f);
         add_scores(judged, evidence, document.scores(seeds, set, 1, runs.judging()), runs.o.seed, set.key(), kind, f);
         add_mean(panel.curves.back(), f, cell.points);
       }

@@ -27,7 +27,7 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   const Document& document = runs.document;
   const std::vector<DevSet> sets = dev_sets(runs.tasks());
   LongTable all({"task", "mode", "lr", "seed", "epoch", "score"}),
-      best({"task", "mode", "seed", "score"}), judged = best, evidence = best, unused = best;
+      best({"task", "mode", "seed", "score"}), judged = best, evidence = best;
   const auto grid = runs.tunings(runs.modes());
   grid.each([&](const DevSet& set, const LnPeftSetting& s, int seed) {
     const Run run = grid.run(set, s, seed);
@@ -36,7 +36,7 @@ void tab2(const LnPeftRuns& runs, ItemReport& report) {
   });
   const auto add_best = [&](const DevSet& set, const std::string& mode) {
     const LnPeftSetting setting = runs.best(set.task, mode);
-    add_scores(best, unused, runs.scores(set, setting), runs.o.seed, set.key(), mode);
+    add_points(best, runs.scores(set, setting), runs.o.seed, set.key(), mode);
     add_scores(judged, evidence, runs.scores(set, setting, runs.judging()), runs.o.seed, set.key(), mode);
   };
   product(add_best, sets, runs.modes());

@@ -44,8 +44,8 @@ Json moments_result(const TaOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, ClsPlace::pooled);
   const int classes = task.kind == TaskKind::regression ? 1 : task.classes();
   const auto [hl, h] = set.cls(set.all());
-  Numbers labels = labeled(set.data(), set.all()).labels;
-  if (classes == 1) std::ranges::fill(labels, 0);
+  Numbers labels;
+  for (const Example& example : set.data().examples) labels.push_back(classes == 1 ? 0 : example.label);
   const Moments of_all = moments_of(h, labels, classes);
   const auto first = size_t(std::ranges::max_element(of_all.deviation) - of_all.deviation.begin());
   const auto of_rows = [&](const std::vector<int32_t>& rows, int) {
