@@ -16,13 +16,13 @@ int main(int argc, char** argv) {
   program.line.option("--batch", o.batch, "examples in a batch", Range{1});
   program.line.option("--dropout", o.dropout, "before each task's head", Range{0, 0.99});
   program.line.option("--sampling", o.sampling, "the order of the tasks' batches");
-  program.line.option("--factors", o.factors, "factors on the rate of γ_t and β_t, for rate, controls and turns",
-                      Range{0});
+  program.line.option("--factors", o.factors,
+                      "factors on the rate of γ_t and β_t, for rate, controls and turns; a single one is taken", Range{0});
   return program.run(
       {"", "--model data/models/minilm --data data --limit 0 --lr 5e-5 --out runs/course",
        "rate controls turns --jobs 2"},
-      " rate, controls, turns and readings have many runs, and are computed only where they are named. The document "
-      "prints no rate and no number of epochs: --grid paper has all rows, 1e-5 and 10 epochs of ours.",
+      " rate, controls, turns, order and readings have many runs, and are computed only where they are named. The "
+      "document prints no rate and no number of epochs: --grid paper has all rows, 1e-5 and 10 epochs of ours.",
       [] {
         return Grids{{{"--limit", "0"}, {"--lr", "1e-5"}, {"--epochs", "10"}}, {{"--epochs", "2"}, {"--record", "4"}}};
       },

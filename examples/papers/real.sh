@@ -34,7 +34,7 @@ program task_adaptation trained tab1 learning "${rows[@]}" --lr 5e-5
 program layernorm_tuning trained tab2 sec3.1 "${rows[@]}" --lr-full 5e-5 --lr-part 1e-3
 nt=(tab1 tab2 tab3 tab4 tab5 tab6 fig4 init)
 MATMUL=tf32 program transformer_norms trained "${nt[@]}" --data "$data/phrasebank" --seeds 1
-cln=(train test gains epochs forgetting switch rate controls turns)
+cln=(train test gains epochs forgetting switch rate controls turns order)
 course=(--model "$1" --data "$data" --limit 8544 --epochs 3 --lr 5e-5 --warmup 0 --schedule constant --dropout 0.3)
 program conditional_layer_norm course "${cln[@]}" "${course[@]}" --record 0
 MATMUL=tf32 program conditional_layer_norm generated "${cln[@]}" readings --limit 2000 --record 0       # on data/mini

@@ -35,7 +35,8 @@ TEST_CASE("conditional_layer_norm: both norms under the same seeds, what they sc
   const Json report = Json::load(o.out + "/report.json");
   for (const Json& item : report["items"].items()) {
     const std::string name = item["name"].string();
-    const bool by_name = name == "rate" || name == "controls" || name == "turns" || name == "readings";
+    const bool by_name = name == "rate" || name == "controls" || name == "turns" || name == "order" ||
+                         name == "readings";
     CHECK(item["status"].string() == (by_name ? "not run" : "run"));
   }
   const auto table = [&](const std::string& name) { return csv(o.out + "/" + name + ".csv"); };
@@ -185,7 +186,7 @@ TEST_CASE("conditional_layer_norm: a rate of their own is chosen, trained, and h
   const SmallWorld world;
   const Quiet quiet;
   ClnOptions o = small_cln(world);
-  o.items = {"rate", "controls", "turns"}, o.factors = {1, 4, 30};
+  o.items = {"rate", "controls", "turns", "order"}, o.factors = {1, 4, 30};
   REQUIRE(run_items(o) == 0);
   const Json report = Json::load(o.out + "/report.json");
   std::map<std::string, std::string> rates;         // by the runs' folders, up to their keys
@@ -207,8 +208,20 @@ TEST_CASE("conditional_layer_norm: a rate of their own is chosen, trained, and h
   for (const char* setting : {"γ_t and β_t,sst", "its own γ and β,sst", "\nγ_t,sst", "\nβ_t,sts", "layer longer,sst",
                               "conditional-layer longer,sts"})
     CHECK(contains(table, setting));
-  CHECK(item_of(report, "turns")["claims"].items().size() == 3);
-  for (const Json& claim : item_of(report, "turns")["claims"].items()) CHECK(claim["verdict"].string() != "not run");
+  for (const auto& [item, claims] : {std::pair{"turns", 2}, {"order", 1}}) {
+    CHECK(item_of(report, item)["claims"].items().size() == size_t(claims));
+    for (const Json& claim : item_of(report, item)["claims"].items()) CHECK(claim["verdict"].string() != "not run");
+  }
+  o.items = {"turns"}, o.factors = {5}, o.out = world.folder("given");        // one factor: nothing to choose
+  REQUIRE(run_items(o) == 0);
+  int runs = 0;
+  for (const auto& run : std::filesystem::directory_iterator(o.out + "/runs")) {
+    const std::string folder = run.path().filename().string();
+    if (folder.starts_with("yardsticks-")) continue;
+    CHECK(contains(folder, "round-robin"));
+    ++runs;
+  }
+  CHECK(runs == 3 * o.seeds);
 }
 
 TEST_CASE("conditional_layer_norm: other readings of the training leave a row each") {

@@ -63,7 +63,7 @@ Json switched(TrainedModel& trained, const std::vector<TaskData>& data);
 std::vector<Item> cln_items(Document& document, const ClnOptions& options);
 Item switch_item(const ClnRuns& runs);
 Item learning_item(const ClnRuns& runs);
-std::vector<Item> rate_items(const ClnRuns& runs);  // rate controls turns
+std::vector<Item> rate_items(const ClnRuns& runs);  // rate controls turns order
 Item readings_item(const ClnRuns& runs);
 
 }  // namespace minbert

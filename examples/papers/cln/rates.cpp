@@ -61,13 +61,16 @@ struct Rates : ClnRuns {
     return mean_of_tasks(tasks(), [&](const Task& task) { return dev(setting, task, seed); }, rows);
   }
 
-  // Runs of one seed choose a factor other than 1, by the mean of the tasks on the first half of the dev rows.
+  // Runs of one seed choose a factor other than 1, by the mean of the tasks on the first half of the dev rows. One that
+  // stands alone needs no runs.
   std::vector<Run> choosing() const {
     std::vector<Run> all;
+    if (o.factors.size() == 1) return all;
     for (const double factor : o.factors) all.push_back(run(own_rate(factor, o.sampling), o.seed));
     return all;
   }
   double chosen() const {
+    if (o.factors.size() == 1) return o.factors[0];
     double best = 1, most = -INFINITY;
     for (const double factor : o.factors) {
       if (factor == 1) continue;                    // which stands beside it in any case
@@ -94,7 +97,8 @@ LongTable show_settings(const Rates& rates, ItemReport& report, const std::vecto
       for (const int seed : rates.document.seeds())
         table(setting.name, task.name, seed) =
             sound_dev_score(rates.dev(setting, task, seed), first_dev_sets({task})[0], DevRows::second_half);
-  report.caption(formatted("the chosen factor is {}", float_text(rates.chosen())));
+  report.caption(formatted("the {} factor is {}", rates.o.factors.size() == 1 ? "given" : "chosen",
+                           float_text(rates.chosen())));
   std::vector<std::string> columns = names_of(rates.tasks());
   columns.push_back("mean");
   report.table(title, "second half of the dev rows, x 100", settings, columns,
@@ -175,6 +179,18 @@ std::vector<Setting> of_turns(const Rates& rates) {
           rates.own_rate(rates.chosen(), turns)};
 }
 
+// [CLN turns]
+void show_turns(const Rates& rates, ItemReport& report) {
+  judge(rates, report, show_settings(rates, report, of_turns(rates), "With the batches of the tasks in turn"));
+}
+
+std::vector<Setting> of_order(const Rates& rates) {
+  std::vector<Setting> all;
+  for (const Sampling order : {rates.o.sampling, Sampling::round_robin})
+    for (const std::string& norm : cln_norms) all.push_back(rates.shared(norm, order));
+  return all;
+}
+
 // What the norm gains in each order: conditional LayerNorm less LayerNorm, in the mean of the tasks
 LongTable gains_by_order(const Rates& rates) {
   LongTable gains({"order", "seed", "gain"});
@@ -187,12 +203,11 @@ LongTable gains_by_order(const Rates& rates) {
   return gains;
 }
 
-// [CLN turns]
-void show_turns(const Rates& rates, ItemReport& report) {
-  LongTable evidence = show_settings(rates, report, of_turns(rates), "With the batches of the tasks in turn");
+// [CLN order]
+void show_order(const Rates& rates, ItemReport& report) {
   const LongTable gains = gains_by_order(rates);
-  for (const LongTable::Row& row : gains.rows()) evidence.add({row.keys[0], "gain", row.keys[1]}, row.value);
-  judge(rates, report, evidence);
+  report.csv(gains);
+  report.judge_by(gains, points);
   report.table("What conditional LayerNorm gains, in the mean of the tasks, x 100", "", Names{"gain"},
                Names{name_of(rates.o.sampling), name_of(Sampling::round_robin)},
                [&](const std::string&, const std::string& order) {
@@ -213,11 +228,9 @@ std::vector<Item> rate_items(const ClnRuns& runs) {
                 choosing, true};
   };
   return {item("rate", of_rate, show_rate), item("controls", of_controls, show_controls),
-          item("turns", [](const Rates& r) {
-            std::vector<Setting> all = of_turns(r);
-            for (const Setting& setting : of_rate(r)) all.push_back(setting);   // what is compared
-            return all;
-          }, show_turns)};
+          item("turns", of_turns, show_turns),
+          Item{.name = "order", .runs = [rates] { return rates.runs(of_order(rates)); },
+               .show = std::bind_front(show_order, rates), .by_name = true}};
 }
 
 }  // namespace minbert
