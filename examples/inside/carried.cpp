@@ -7,6 +7,7 @@
 #include "files/stored_types.h"
 #include "inside/look.h"
 #include "minbert/error.h"
+#include "text/pieces.h"
 
 namespace minbert {
 namespace {
@@ -39,7 +40,8 @@ std::string base64_of(const std::vector<Number>& numbers) {
 
 }  // namespace
 
-std::string why_not_carried(const BertConfig& c, const std::vector<Parameter>& parameters) {
+std::string why_not_carried(const BertConfig& c, const Tokenizer& tokenizer,
+                            const std::vector<Parameter>& parameters) {
   const auto other = [](const char* what, const auto& has, const char* computes) {
     return formatted("the model's {} is {}, and the page computes {}", what, has, computes);
   };
@@ -54,6 +56,9 @@ std::string why_not_carried(const BertConfig& c, const std::vector<Parameter>& p
   if (c.pool != Pool::pooler) return other("pooling", c.pool, "pooler");
   if (c.cls_norm != "none") return other("norm of [CLS]", c.cls_norm, "none");
   if (c.type_vocab_size == 0) return "the model has no segment embeddings";
+  for (const AddedToken& token : tokenizer.pieces().added)
+    if (!std::ranges::count(tokenizer.pieces().special, token.id))
+      return formatted("the model's vocabulary has the added token {}, and the page keeps none whole", token.content);
   int64_t count = 0;
   for (const Parameter& p : parameters) count += p.value.size();
   if (count > most_numbers)
@@ -75,40 +80,37 @@ void round_to_half(const Parameters& parameters) {
 
 Json carried_json(const TrainedModel& trained, const std::vector<Parameter>& parameters,
                   const std::vector<Tensor>& states, int most_tokens) {
-  Json::Array names, tasks, tokens;
+  Json::Array names, tasks;
   std::vector<uint16_t> halves;
   for (const Parameter& p : parameters) {
-    const int64_t cols = p.value.shape().size() == 1 ? p.value.size() : p.value.cols();
-    names.push_back(Json::array({p.name, p.value.size() / cols, cols}));
+    names.push_back(Json::array({p.name, p.value.rows(), p.value.cols()}));
     for (const real x : p.value.values()) halves.push_back(to_f16(double(x)));
   }
   std::vector<float> hidden;
   for (const Tensor& state : states)
     for (const real x : state.values()) hidden.push_back(float(x));
   for (const Task& task : trained.tasks) {
-    Json::Array labels;
-    for (const std::string& label : labels_of(task)) labels.push_back(label);
+    const std::vector<std::string> labels = labels_of(task);
     tasks.push_back(Json::object({{"name", task.name},
                                   {"pair", task.is_pair()},
                                   {"low", task.low},
                                   {"high", task.high},
-                                  {"labels", Json::array(labels)}}));
+                                  {"labels", Json::array({labels.begin(), labels.end()})}}));
   }
-  for (const std::string& token : trained.tokenizer.tokens()) tokens.push_back(token);
-  const Json settings = Json::load_if_there(model_folder(trained.folder) + "/tokenizer_config.json");
-  const bool lower_case = trained.tokenizer.lower_case();
+  const std::vector<std::string>& tokens = trained.tokenizer.tokens();
+  const Cleaning cleaning = trained.tokenizer.pieces().cleaning.value();      // WordPiece has one
   return Json::object(
       {{"parameters", Json::array(names)},
        {"weights", base64_of(halves)},
        {"states", base64_of(hidden)},
        {"eps", trained.config.layer_norm_eps},
        {"tasks", Json::array(tasks)},
-       {"tokens", Json::array(tokens)},
+       {"tokens", Json::array({tokens.begin(), tokens.end()})},
        {"most_tokens", most_tokens},
        {"cleaning",
-        Json::object({{"lower_case", lower_case},
-                      {"strip_accents", settings.get("strip_accents", lower_case)},
-                      {"chinese_apart", settings.get("tokenize_chinese_chars", true)}})}});
+        Json::object({{"lower_case", cleaning.lower_case},
+                      {"strip_accents", cleaning.strip_accents},
+                      {"chinese_apart", cleaning.chinese_apart}})}});
 }
 
 }  // namespace minbert

@@ -38,13 +38,9 @@ function readHand([task, lambda, taken, off, text, text_b]) {
 
 // ---- computing -----------------------------------------------------------------------------------------------------
 
-const loaded = new Map();                           // model -> θ and tokenizer, unpacked when they are first needed
-function unpacked(m) {
-  if (!loaded.has(m.index))
-    loaded.set(m.index, { theta: load(m.carried.parameters, m.carried.weights),
-                          tokenizer: new WordPiece(m.carried.tokens, m.carried.cleaning) });
-  return loaded.get(m.index);
-}
+// θ and tokenizer, unpacked when they are first needed; what is kept stands in `carried`, which all forms of a model share.
+const unpacked = ({ carried }) => carried.unpacked ??= { theta: load(carried.parameters, carried.weights),
+                                                         tokenizer: new WordPiece(carried.tokens, carried.cleaning) };
 function bertOf(m, h) {
   const config = { layers: m.layers, heads: m.heads, eps: m.carried.eps };
   return new Bert(unpacked(m).theta, config, { ...h, taken: takenBy(m, h) });
@@ -82,15 +78,12 @@ function wordsOf(m, bert, x) {
     .map(id => [tokens[id].replace(/^##/, ''), p.values[row * p.cols + id]]).sort((a, b) => b[1] - a[1]).slice(0, 10));
 }
 const hasWordHead = m => m.lens.words.length > 0;
-// In the place of each [MASK]
-function maskedWords(m, h) {
-  const batch = batchOf(m, h, taskOf(m, h.task)), places = range(batch.ids.length).filter(i => batch.ids[i] === m.mask);
-  if (!places.length) return [];
-  const bert = bertOf(m, h), said = hasWordHead(m) ? wordsOf(m, bert, embedding(bert.encode(batch), places)) : [];
-  return places.map((_, i) => ({ task: `[MASK] ${i + 1}`, choices: said[i] ?? [], text: said[i]?.[0][0] ?? '',
-                                 not_run: m.lens.not_run }));
+// In the place of each [MASK]. words(places): what the head says of the last states there
+function maskedWords(m, { ids, pieces }, words) {
+  const places = range(ids.length).filter(i => ids[i] === m.mask), said = places.length && hasWordHead(m) ? words(places) : [];
+  return places.map((place, i) => ({ task: `${pieces[place]} ${i + 1}`, choices: said[i] ?? [], text: said[i]?.[0][0] ?? '',
+                                     not_run: m.lens.not_run }));
 }
-const predictionsOf = (m, h) => [...m.carried.tasks.map(task => predictionOf(m, h, task)), ...maskedWords(m, h)];
 
 // What look.cpp measures of a model, here of a forward under a hand.
 function computed(m, h) {
@@ -111,14 +104,16 @@ function computed(m, h) {
       words ??= hasWordHead(m) ? states.map(x => wordsOf(m, bert, x)) : [];
       return { ...m.lens, words };
     },
-    get predictions() { return predictions ??= predictionsOf(m, h); } };
+    get predictions() {
+      const words = places => wordsOf(m, bert, embedding(states.at(-1), places));
+      return predictions ??= [...m.carried.tasks.map(task => predictionOf(m, h, task)), ...maskedWords(m, this, words)];
+    } };
 }
 // The same of the hand's text and task, but as trained
-const trainedNow = new Map();
-function asTrainedNow(index) {
-  const h = { ...hand, ...asTrained(measured[index].tasks) }, of = JSON.stringify([h.text, h.text_b, h.task]);
-  if (trainedNow.get(index)?.of !== of) trainedNow.set(index, { of, model: computed(measured[index], h) });
-  return trainedNow.get(index).model;
+function asTrainedNow(m) {
+  const { carried } = m, h = { ...hand, ...asTrained(m.tasks) }, of = JSON.stringify([h.text, h.text_b, h.task]);
+  if (carried.now?.of !== of) carried.now = { of, model: computed(m, h) };
+  return carried.now.model;
 }
 // The numbers of all layers and heads in one row; a layer that is off has none: NaN, so many for each head.
 function ofAllHeads(m, h, seen, count) {
@@ -187,7 +182,7 @@ function moveHand(changes) {
 function reset() {
   hand = startOf(measured[0]);
   compute();
-  draw('all');
+  set({}, 'all');
 }
 // What the hand does, in words
 function handSays() {
@@ -223,9 +218,7 @@ function slider() {
   return el('div', { class: 'slider' }, el('span', {}, 'λ = ', shown), input,
     el('button', { 'data-key': 'lambda0', onclick: () => to(0) }, '0: plain'),
     el('button', { 'data-key': 'lambda1', onclick: () => to(1) }, '1: as trained'),
-    el('span', {}, 'over dev sets: ', measured[0].papers
-      ? el('a', { href: `${measured[0].papers}/cln.html#switch` }, 'the switch [CLN switch]')
-      : el('code', {}, 'conditional_layer_norm switch')));
+    el('span', {}, 'over dev sets: ', tagged('conditional_layer_norm switch [CLN switch]')));
 }
 // Who takes whose γ_t and β_t: to choose another task's is to swap with it.
 function takers(m, option) {
@@ -267,7 +260,7 @@ function computeView(m) {
 }
 // What the heads say now; a mark is where the probability stands as trained.
 function predictionCards(m) {
-  const before = asTrainedNow(m.index).predictions, now = untouched(hand) ? before : m.predictions;
+  const before = asTrainedNow(measured[m.index]).predictions, now = untouched(hand) ? before : m.predictions;
   if (!now.length) return notice('Write [MASK] in place of a word of the text.');
   return now.map((p, i) => predictionCard(m, p, before[i]));
 }
@@ -287,17 +280,13 @@ function switchboard(m) {
 // |λ γ_t| of the γ_t that each task takes, norm by norm; a bar is whole at the slider's end.
 function lengthsOfTasks(m) {
   if (!conditional(m)) return null;
-  const taken = takenBy(m, hand), trained = measured.map(other => other.gains.map(gain => gain.task_weight.map(norm)));
-  const most = Math.max(...lambdas.map(Math.abs)) * greatest(trained.flat(2));
-  const bar = x => el('span', { class: 'length' }, el('i', { style: `width:${100 * x / (most || 1)}%` }), number(x));
-  const rows = trained[m.index].map(lengths => taken.map(t => bar(Math.abs(hand.lambda) * lengths[t])));
-  return [el('h3', {}, '|λ γ_t|, the length of what each task adds to γ'),
-    table(['norm', ...m.tasks.map((name, t) => `${name}: γ_${m.tasks[taken[t]]}`)],
-      rows.map((cells, n) => [normName(m.gains[n].module), ...cells]))];
+  const taken = takenBy(m, hand), lengths = gain => gain.task_weight.map(norm);
+  const most = Math.max(...lambdas.map(Math.abs)) * greatest(measured.flatMap(other => other.gains.flatMap(lengths)));
+  return [el('h3', {}, '|λ γ_t|, the length of what each task adds to γ'), m.tasks.map((name, t) => [
+    el('p', {}, `${name}: γ_${m.tasks[taken[t]]}`), bars(m.gains.map(gain => [normName(gain.module), lengths(gain)[t]]), most)])];
 }
-const checked = new Map();
 function agreement(m) {
-  if (!checked.has(m.index)) checked.set(m.index, differenceFrom(measured[m.index]));
+  const difference = m.carried.difference ??= differenceFrom(measured[m.index]);
   return el('p', { class: 'muted' }, 'The script computes with the weights in 16 bits, as the program did: the hidden ',
-    `states of the program’s text differ by ${checked.get(m.index).toExponential(0)} at most.`);
+    `states of the program’s text differ by ${difference.toExponential(0)} at most.`);
 }

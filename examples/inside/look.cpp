@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/tape.h"
+#include "minbert/ops.h"
 #include "minbert/trainer.h"
 #include "models/masked_words.h"
 #include "models/norm_pass.h"
@@ -18,24 +19,11 @@ namespace {
 using Operations = std::vector<Trace::Operation>;
 using Reals = std::vector<real>;
 
-// The mean of one row, summed in double.
-double row_mean(std::span<const real> x) {
-  return std::accumulate(x.begin(), x.end(), 0.0) / double(x.size());
+double length(const Tensor& x) {                    // of all its numbers, summed in double
+  const Reals values = x.values();
+  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
 }
-double row_variance(std::span<const real> x) {
-  const double mean = row_mean(x);
-  double squares = 0;
-  for (const auto v : x) squares += (double(v) - mean) * (double(v) - mean);
-  return squares / double(x.size());
-}
-double row_dot(std::span<const real> a, std::span<const real> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += double(a[i]) * double(b[i]);
-  return sum;
-}
-double row_length(std::span<const real> x) { return std::sqrt(row_dot(x, x)); }
-
-double length(const Tensor& x) { return row_length(x.values()); }
+Tensor row_lengths(const Tensor& x) { return sqrt(sum_rows(square(x))); }     // [T,H] -> [T,1]
 
 // ---- Read
 
@@ -80,11 +68,6 @@ struct Pass {
   std::vector<std::string> norms = {};              // their modules
 
   const BertConfig& config() const { return trained.config; }
-  const Trace::Operation& attention_of(int64_t layer) const {
-    const std::string path = formatted("bert.encoder.layer.{}", layer);
-    return *std::ranges::find_if(
-        operations, [&](const auto& o) { return o.name == "attention" && o.module == path; });
-  }
 };
 
 // The weights of a layer [heads,T,T], from those of each sentence's heads, one after the other.
@@ -148,12 +131,12 @@ Pass run(TrainedModel& trained, const Text& text) {
 // |v_j| [layers,heads,T]
 Reals value_norms(const Pass& pass) {
   Reals norms;
-  const int64_t T = pass.batch.tokens(), H = pass.config().hidden_size, d = pass.config().head_size();
-  for (int64_t l = 0; l < pass.config().num_hidden_layers; ++l) {
-    const Reals v = pass.attention_of(l).arguments[2].values();
-    for (int64_t h = 0; h < pass.config().num_attention_heads; ++h)
-      for (int64_t j = 0; j < T; ++j)
-        norms.push_back(real(row_length(std::span(v).subspan(size_t(j * H + h * d), size_t(d)))));
+  const int64_t T = pass.batch.tokens(), heads = pass.config().num_attention_heads;
+  for (const Trace::Operation& o : pass.operations) {
+    if (o.name != "attention") continue;            // one a layer
+    const Tensor& v = o.arguments[2];               // [T,H]
+    const Tensor lengths = row_lengths(v.reshape({T * heads, v.cols() / heads})).reshape({T, heads});
+    for (const real x : transpose(lengths).values()) norms.push_back(x);
   }
   return norms;
 }
@@ -162,29 +145,15 @@ Reals value_norms(const Pass& pass) {
 // length |x| and, with a label, |dL/dx|.
 Json state_json(const Pass& pass, size_t i) {
   const Tensor& x = pass.states[i];
-  std::vector<double> start, before, length, gradient;
-  const Tensor slope = x.grad();
-  const Reals own = x.values(), firsts = pass.states[0].values(),
-              previouses = pass.states[i > 0 ? i - 1 : 0].values(),
-              slopes = slope ? slope.values() : Reals();
-  for (int64_t row = 0; row < x.rows(); ++row) {
-    const auto row_of = [&](const Reals& all) {
-      return std::span(all).subspan(size_t(row * x.cols()), size_t(x.cols()));
-    };
-    const auto cosine = [&](const Reals& other) {
-      return row_dot(row_of(own), row_of(other)) /
-             (row_length(row_of(own)) * row_length(row_of(other)));
-    };
-    start.push_back(cosine(firsts));
-    before.push_back(cosine(previouses));
-    length.push_back(row_length(row_of(own)));
-    if (slope) gradient.push_back(row_length(row_of(slopes)));
-  }
+  const Tensor slope = x.grad(), lengths = row_lengths(x);
+  const auto cosines = [&](const Tensor& other) {
+    return rounded((sum_rows(x * other) / (lengths * row_lengths(other))).values());
+  };
   return Json::object({{"name", pass.state_names[i]},
-                       {"start", rounded(start)},
-                       {"previous", rounded(before)},
-                       {"length", rounded(length)},
-                       {"gradient", rounded(gradient)}});
+                       {"start", cosines(pass.states[0])},
+                       {"previous", cosines(pass.states[i > 0 ? i - 1 : 0])},
+                       {"length", rounded(lengths.values())},
+                       {"gradient", rounded(slope ? row_lengths(slope).values() : Reals())}});
 }
 
 double rms(const Tensor& x) { return length(x) / std::sqrt(double(x.size())); }
@@ -194,20 +163,15 @@ double rms(const Tensor& x) { return length(x) / std::sqrt(double(x.size())); }
 // outer bins.
 Json rows_json(const Tensor& x, double range) {
   const Reals values = x.values();
-  const int64_t cols = x.cols();
-  std::vector<double> mean, variance, counts(64);
-  for (int64_t r = 0; r < x.rows(); ++r) {
-    const std::span row = std::span(values).subspan(size_t(r * cols), size_t(cols));
-    mean.push_back(row_mean(row));
-    variance.push_back(row_variance(row));
-  }
+  const Tensor mu = mean_rows(x), sigma2 = mean_rows(square(x - mu));
+  std::vector<double> counts(64);
   for (const real v : values) ++counts[size_t(std::clamp((double(v) / range + 1) * 32, 0.0, 63.0))];
   const auto largest = std::ranges::max_element(values, {}, [](real v) { return std::abs(v); });
-  return Json::object({{"mean", rounded(mean)},
-                       {"variance", rounded(variance)},
+  return Json::object({{"mean", rounded(mu.values())},
+                       {"variance", rounded(sigma2.values())},
                        {"counts", rounded(counts)},
                        {"largest", rounded(std::abs(double(*largest)))},
-                       {"dimension", (largest - values.begin()) % cols}});
+                       {"dimension", (largest - values.begin()) % x.cols()}});
 }
 
 Json norms_json(const Pass& pass) {
@@ -234,8 +198,7 @@ Json gains_json(const Pass& pass) {
       if (!p.name.starts_with(path + ".")) continue;
       const std::string name = p.name.substr(path.size() + 1);
       const Reals values = p.value.values();
-      const size_t cols =
-          name.starts_with("task_") ? size_t(pass.config().hidden_size) : values.size();
+      const size_t cols = size_t(p.value.cols());
       Json::Array rows;
       for (size_t begin = 0; begin < values.size(); begin += cols)
         rows.push_back(rounded(std::span(values).subspan(begin, cols)));
@@ -281,6 +244,7 @@ Json tape_json(const Pass& pass) {
 }
 
 Json pass_json(const Pass& pass) {
+  const NoGrad no_tape;
   Json::Array states;
   for (size_t i = 0; i < pass.states.size(); ++i) states.push_back(state_json(pass, i));
   return Json::object({{"attention", rounded(pass.attention)},
@@ -303,12 +267,8 @@ Json prediction_json(TrainedModel& trained, const Task& task, const InsideOption
       Json::object({{"task", task.name}, {"not_run", ""}, {"choices", Json::array()}});
   if (task.is_pair() && o.text_b.empty())
     return prediction.set("not_run", "it takes two texts: --text-b");
-  const NoGrad no_tape;
-  const int id = trained.model.network.task_id(task.name);
-  const Batch batch = pack(example_of(trained, &task, o).inputs, {id});
-  const Tensor logits = trained.model.network.forward(batch, id);
-  Predictions read;
-  read_logits(task, "--text", logits, read);
+  const Predictions read =
+      predict(trained.model.network, task, Dataset{"--text", {example_of(trained, &task, o)}});
   Json::Array choices;
   for (const double p : probabilities(task.kind, read.row(0)))
     choices.push_back(Json::array({in_words(task, double(choices.size())), rounded(p)}));
@@ -332,7 +292,7 @@ struct Carried {
       no_head = e.what();
     }
     why_not = o.without_weights ? "the page was made with --without-weights"
-                                : why_not_carried(trained.config, parameters);
+                                : why_not_carried(trained.config, trained.tokenizer, parameters);
     if (!why_not.empty()) return;
     round_to_half(trained.model.parameters);
     if (head) round_to_half(head->parameters());
@@ -353,22 +313,6 @@ Json lens_json(const Carried& carried, const Pass& pass) {
     states.push_back(Json::array(tokens));
   }
   return Json::object({{"words", Json::array(states)}, {"not_run", carried.no_head}});
-}
-
-// The words in the place of each [MASK], by the last state, in the form of predictions
-Json::Array masked_words_json(const Tokenizer& t, const Indices& ids, const Json& lens) {
-  Json::Array all;
-  const Json::Array states = lens["words"].items();
-  for (int64_t row = 0; row < ids.size(); ++row) {
-    if (ids[row] != t.mask()) continue;
-    const Json choices = states.empty() ? Json::array({}) : states.back().items()[size_t(row)];
-    const std::string best = states.empty() ? "" : choices.items()[0].items()[0].string();
-    all.push_back(Json::object({{"task", formatted("{} {}", t.token(t.mask()), all.size() + 1)},
-                                {"text", best},
-                                {"choices", choices},
-                                {"not_run", lens["not_run"]}}));
-  }
-  return all;
 }
 
 }  // namespace
@@ -404,10 +348,6 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
     pieces.push_back(trained.tokenizer.token(text.batch.ids[row]));
   }
   const Pass pass = run(trained, text);
-  const Json lens = lens_json(carried, pass);
-  for (const Json& words : masked_words_json(trained.tokenizer, text.batch.ids, lens))
-    predictions.push_back(words);
-
   const BertConfig& config = trained.config;
   const NormEntry& norm = norms().find(config.norm);
   Json page = pass_json(pass);
@@ -429,7 +369,7 @@ Json look_inside(TrainedModel& trained, const std::string& model, const InsideOp
       .set("ids", Json::array(ids))
       .set("segments", Json::array(segments))
       .set("code", code_json(config.norm, page["tape"]))
-      .set("lens", lens)
+      .set("lens", lens_json(carried, pass))
       .set("mask", trained.tokenizer.mask())
       .set("predictions", Json::array(predictions))
       .set("carried", carried.why_not.empty()

@@ -39,8 +39,9 @@ Example example_of(const TrainedModel& trained, const Task* task, const InsideOp
 // What two steps of AdamW move: of the task with its label, and of another task. The model is as
 // before.
 Json steps_json(TrainedModel& trained, const InsideOptions& options);
-// Why a page cannot compute with a model of these parameters; "" if it can.
-std::string why_not_carried(const BertConfig& config, const std::vector<Parameter>& parameters);
+// Why a page cannot compute with a model of these parameters and texts cut like this; "" if it can.
+std::string why_not_carried(const BertConfig& config, const Tokenizer& tokenizer,
+                            const std::vector<Parameter>& parameters);
 void round_to_half(const Parameters& parameters);       // to the 16 bits in which they travel
 // What a page computes with: the parameters, the vocabulary, the tasks; and the hidden states
 // [T,H] of the embeddings and of each layer, to compare. most_tokens: longer texts are cut.

@@ -29,6 +29,11 @@ const short = module => module.replace(/^bert\./, '').replace(/^encoder\.layer\.
 const normName = module => short(module).replace('attention.output.LayerNorm', 'attention')
   .replace('output.LayerNorm', 'output').replace('.LayerNorm', '').trim();
 
+for (const m of measured) {
+  m.gradients = m.gradients.map(([parameter, g, theta]) => [...placeOf(parameter), g, theta]);
+  m.predictions.push(...maskedWords(m, m, places => places.map(i => m.lens.words.at(-1)[i])));
+}
+
 // ---- state ---------------------------------------------------------------------------------------------------------
 
 const state = { view: 'words', token: 1, layer: 1, head: 1, other: 1, measure: 'weights', quantity: 'start', norm: 1,
@@ -54,11 +59,11 @@ function readHash() {
     else if (Number.isInteger(+values[i])) state[field] = clamp(+values[i], 1, limits[field]);
   });
 }
-function set(changes) {
+function set(changes, what) {
   Object.assign(state, changes);
   for (const field in limits) state[field] = clamp(state[field], 1, limits[field]);
   waiting ??= setTimeout(writeAddress, 200);        // browsers refuse an address for every key of a held arrow
-  draw();
+  draw(what);
 }
 let waiting = null;
 function writeAddress() {
@@ -86,7 +91,6 @@ const beside = (...parts) => el('div', { class: 'beside' }, parts.map(part => el
 // Beside each other while there is room for a column of each token
 const isLong = () => T > 32;
 const withTokens = (...parts) => isLong() ? el('div', {}, parts) : beside(...parts);
-const rowHeight = () => isLong() ? 13 : 18;         // of a token's row, in pixels
 
 // Sizes are shown by luminance, from --low to --high of the style; numbers with a sign from --minus by way of --zero to
 // --plus.
@@ -148,17 +152,20 @@ function numbers(heads, rows) {
   return details;
 }
 
-// A matrix as a picture. rows, columns: names; value(r, c); says(r, c): a sentence; row, column: the chosen cell;
-// choose(r, c). The arrow keys move the chosen cell; the line below says what the pointer or the choice is on.
-function heatMap({ key, caption, rows, columns, value, says, row, column, choose, scale = 'linear', low, high, cell = 18,
-                   labels = true, palette = 'size' }) {
-  const all = rows.flatMap((_, r) => columns.map((_, c) => value(r, c))).filter(x => Number.isFinite(x));
-  low ??= least(scale === 'log' ? all.filter(x => x > 0) : all);
-  high ??= greatest(all);
+// A matrix as a picture. rows, columns: names; value(r, c); fields: those of the state that say which row and which column
+// is chosen, from: the number of the first column; says(r, c): a sentence. The arrow keys move the chosen cell; the line
+// below says what the pointer or the choice is on.
+function heatMap({ key, caption, rows, columns, value, fields: [down, across], from = 1, row = down ? state[down] - 1 : 0,
+                   what = '', says, scale = 'linear', low, high, labels = true, palette = 'size' }) {
+  const R = rows.length, C = columns.length, column = Math.min(state[across] - from, C - 1), cell = R > 32 ? 13 : 18;
+  const ends = extent(rows.flatMap((_, r) => columns.map((_, c) => value(r, c))), scale);
+  low ??= ends.low;
+  high ??= ends.high;
   const place = x => scales[scale](x, low, high);
-  const R = rows.length, C = columns.length;
   row = Math.min(row, R - 1);
-  column = Math.min(column, C - 1);
+  const choose = (r, c) => set({ ...down && { [down]: r + 1 }, [across]: c + from });
+  const nameOf = (field, names, i) => field === 'token' ? tokenName(i) : field === 'dimension' ? `dimension ${i + 1}` : names[i];
+  says ??= (r, c) => `${nameOf(down, rows, r)}, ${nameOf(across, columns, c)}:${what && ` ${what}`} ${number(value(r, c))}`;
   const line = el('p', { class: 'readout', 'aria-live': 'polite' }, says(row, column));
   const canvas = el('canvas', { tabindex: 0, 'data-key': key, role: 'img',
     'aria-label': `${caption}: ${R} by ${C}. Arrow keys move. ${says(row, column)}` });
@@ -329,7 +336,6 @@ const views = {
       'moves λ or switches something off.',
     question: 'Where does the difference begin, and which heads show it first?' },
   learning: { title: 'Learning', fields: ['recorded', 'step', 'norm'], whole: true, choice: 'recorded', of: learningView,
-    controls: stepSlider,
     about: 'What the run measured of its norms while it learned (--record): |dL/dx| of a norm’s input x, the mean and ' +
       'deviation of x, how far γ has moved, how long γ_t is; of [CLS] the share of saturated numbers and EV_k.',
     question: 'Which norm moves first, and in whose steps?' },
@@ -355,6 +361,7 @@ function draw(what = 'results') {
   } else if (stays) {
     main.querySelector('#header').replaceWith(header());
     main.querySelector('#results').replaceWith(results(view));
+    main.querySelector('footer').replaceWith(footer());
   } else {
     main.replaceChildren(header(), tabs(),
       el('div', { id: 'view', role: 'tabpanel', 'aria-labelledby': 'tab-' + state.view },
@@ -401,10 +408,8 @@ function header() {
 function tabs() {
   const names = Object.keys(views), at = names.indexOf(state.view);
   const open = view => { focusNext = 'tab' + view; set({ view }); };
-  return el('div', { class: 'tabs', role: 'tablist', onkeydown: event => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (step) open(names[(at + step + names.length) % names.length]);
-  } }, names.map(name => el('button', { role: 'tab', id: 'tab-' + name, 'aria-controls': 'view', 'data-key': 'tab' + name,
+  return el('div', { class: 'tabs', role: 'tablist', onkeydown: arrows(0, at, 1, names.length, (_, to) => open(names[to])) },
+    names.map(name => el('button', { role: 'tab', id: 'tab-' + name, 'aria-controls': 'view', 'data-key': 'tab' + name,
     'aria-selected': String(name === state.view), tabindex: name === state.view ? 0 : -1, onclick: () => open(name) },
     views[name].title)));
 }

@@ -5,8 +5,6 @@
 //   batch does not use has no gradient, and stays (minbert/optimizer.h).
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <optional>
 
 #include "inside/look.h"
@@ -17,15 +15,16 @@ namespace {
 
 constexpr double learning_rate = 1e-3;
 
-// What is measured together, for each step: |g|, none where there was no gradient, and |Δθ|.
+// What is measured together: rows of the parameters; for each step |g|, null where there was no gradient, and |Δθ|.
 struct Group {
+  struct Row {
+    size_t parameter, begin, end;                   // its numbers
+  };
   std::string name;
-  int64_t numbers = 0;
-  std::vector<std::optional<double>> gradient = {};
-  std::vector<double> moved = {};
+  std::vector<Row> rows = {};
+  Json::Array gradient = {}, moved = {};
 };
-
-int64_t rows_of(const Parameter& p) { return p.value.shape().rank() == 1 ? 1 : p.value.rows(); }
+using Numbers = std::vector<std::vector<real>>;     // as many as each parameter has, or none
 
 // The group of a parameter's row.
 std::string group_of(const std::string& name, int64_t row, const TrainedModel& trained,
@@ -44,51 +43,33 @@ std::string group_of(const std::string& name, int64_t row, const TrainedModel& t
 
 // The groups in the order of the parameters.
 std::vector<Group> groups_of(const TrainedModel& trained, const Batch& batch) {
+  const std::vector<Parameter>& parameters = trained.model.parameters.items();
   std::vector<Group> groups;
-  for (const Parameter& p : trained.model.parameters.items())
-    for (int64_t row = 0; row < rows_of(p); ++row) {
-      const std::string name = group_of(p.name, row, trained, batch);
+  for (size_t i = 0; i < parameters.size(); ++i)
+    for (int64_t row = 0, cols = parameters[i].value.cols(); row < parameters[i].value.rows(); ++row) {
+      const std::string name = group_of(parameters[i].name, row, trained, batch);
       auto found = std::ranges::find(groups, name, &Group::name);
       if (found == groups.end()) found = groups.insert(found, Group{name});
-      found->numbers += p.value.size() / rows_of(p);
+      found->rows.push_back({i, size_t(row * cols), size_t((row + 1) * cols)});
     }
   return groups;
 }
 
-// The length of a vector, group by group: of numbers(i), as many as the i-th parameter has, or none.
-std::map<std::string, double> lengths(const TrainedModel& trained, const Batch& batch,
-                                      const std::function<std::vector<real>(size_t)>& numbers) {
-  std::map<std::string, double> squares;
-  const std::vector<Parameter>& parameters = trained.model.parameters.items();
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const std::vector<real> x = numbers(i);
-    if (x.empty()) continue;
-    const size_t cols = x.size() / size_t(rows_of(parameters[i]));
-    for (size_t k = 0; k < x.size(); k += cols) {
-      double& sum = squares[group_of(parameters[i].name, int64_t(k / cols), trained, batch)];
-      for (size_t c = k; c < k + cols; ++c) sum += double(x[c]) * double(x[c]);
-    }
-  }
-  for (auto& [name, sum] : squares) sum = std::sqrt(sum);
-  return squares;
+Json length_of(const Group& group, const Numbers& numbers) {
+  std::optional<double> squares;
+  for (const auto& [parameter, begin, end] : group.rows)
+    for (size_t k = begin; k < std::min(end, numbers[parameter].size()); ++k)
+      squares = squares.value_or(0) + std::pow(double(numbers[parameter][k]), 2);
+  return squares ? Json(rounded(std::sqrt(*squares))) : Json();
 }
 
 Json group_json(const Group& group) {
-  Json::Array gradient;
-  for (const auto& g : group.gradient)
-    gradient.push_back(g ? Json(rounded(*g)) : Json());
+  int64_t numbers = 0;
+  for (const auto& [parameter, begin, end] : group.rows) numbers += int64_t(end - begin);
   return Json::object({{"name", group.name},
-                       {"numbers", group.numbers},
-                       {"gradient", Json::array(gradient)},
-                       {"moved", rounded(group.moved)}});
-}
-
-// How far each number moved; `before` is afterwards `now`.
-std::vector<real> moved_since(std::vector<real>& before, const std::vector<real>& now) {
-  std::vector<real> moved = now;
-  for (size_t k = 0; k < now.size(); ++k) moved[k] -= before[k];
-  before = now;
-  return moved;
+                       {"numbers", numbers},
+                       {"gradient", Json::array(group.gradient)},
+                       {"moved", Json::array(group.moved)}});
 }
 
 }  // namespace
@@ -96,16 +77,14 @@ std::vector<real> moved_since(std::vector<real>& before, const std::vector<real>
 Json steps_json(TrainedModel& trained, const InsideOptions& o) {
   const Task& first = trained.task(o.task);
   const std::vector<Parameter>& parameters = trained.model.parameters.items();
-  const auto values = [&](size_t i) { return parameters[i].value.values(); };
-  std::vector<std::vector<real>> start, before;
-  for (size_t i = 0; i < parameters.size(); ++i) start.push_back(values(i));
-  before = start;
+  Numbers start;
+  for (const Parameter& p : parameters) start.push_back(p.value.values());
+  Numbers before = start;
 
   trained.model.parameters.zero_grad();
   Optimizer optimizer(trained.model.parameters, {});
   // The text's pieces: the same in both steps
-  const Batch text = pack(example_of(trained, &first, o).inputs);
-  std::vector<Group> groups = groups_of(trained, text);
+  std::vector<Group> groups = groups_of(trained, pack(example_of(trained, &first, o).inputs));
   Json::Array steps;
   const auto step = [&](const Task& task, const InsideOptions& texts, double label) {
     const int id = trained.model.network.task_id(task.name);
@@ -113,17 +92,21 @@ Json steps_json(TrainedModel& trained, const InsideOptions& o) {
     const Tensor logits = trained.model.network.forward(batch, id);
     const Tensor loss = task_loss(task, logits, std::vector<double>{label});
     backward(loss);
-    const auto gradients = lengths(trained, text, [&](size_t i) {
-      const Tensor g = parameters[i].value.grad();
-      return g ? g.values() : std::vector<real>();
-    });
+    Numbers gradients, moved;
+    for (const Parameter& p : parameters) {
+      const Tensor g = p.value.grad();
+      gradients.push_back(g ? g.values() : std::vector<real>());
+    }
     optimizer.step(learning_rate);
-    const auto moves = lengths(trained, text, [&](size_t i) { return moved_since(before[i], values(i)); });
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const std::vector<real> now = parameters[i].value.values();
+      moved.push_back(now);
+      for (size_t k = 0; k < now.size(); ++k) moved[i][k] -= before[i][k];
+      before[i] = now;
+    }
     for (Group& group : groups) {
-      const auto found = gradients.find(group.name);
-      group.gradient.push_back(found == gradients.end() ? std::nullopt
-                                                        : std::optional(found->second));
-      group.moved.push_back(moves.at(group.name));
+      group.gradient.push_back(length_of(group, gradients));
+      group.moved.push_back(length_of(group, moved));
     }
     steps.push_back(Json::object({{"task", task.name},
                                   {"label", in_words(task, label)},

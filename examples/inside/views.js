@@ -63,10 +63,9 @@ function attentionView(m) {
   const shown = x => state.measure === 'weights' ? percent(x) : number(x);
   const row = range(T).map(j => value(i, j)), most = greatest(row), scale = attentionScale();
   const large = heatMap({ key: `attention${m.index}`, ...scale,
-    caption: `${name}: row i is what token i takes from each token`, cell: rowHeight(),
-    rows: m.pieces, columns: m.pieces, value,
-    says: (r, c) => `${name}: ${tokenName(r)} takes ${shown(value(r, c))} from ${tokenName(c)}`,
-    row: i, column: state.other - 1, choose: (r, c) => set({ token: r + 1, other: c + 1 }) });
+    caption: `${name}: row i is what token i takes from each token`,
+    rows: m.pieces, columns: m.pieces, value, fields: ['token', 'other'],
+    says: (r, c) => `${name}: ${tokenName(r)} takes ${shown(value(r, c))} from ${tokenName(c)}` });
   const taken = el('div', {}, el('h3', {}, `${name}: what `, el('code', {}, tokenName(i)), ' takes'),
     el('div', { class: 'tokens' }, m.pieces.map((piece, j) => el('span',
       { class: 'token', style: tokenStyle(scales.root(row[j], 0, most)) }, piece, el('small', {}, shown(row[j]))))));
@@ -90,9 +89,8 @@ function layersView(m) {
     range(T).filter(i => i !== t).map(i => svg('path', { class: 'all', d: path(i) })), svg('path', { class: 'one', d: path(t) }));
   return beside(el('figure', {}, el('figcaption', {}, `${quantity}, layer by layer; the thick line is `,
       el('code', {}, tokenName(t))), chart),
-    heatMap({ key: `layers${m.index}`, caption: quantity, cell: rowHeight(), rows: m.pieces, columns: names, low, high,
-      value: (i, s) => of(m.states[s])[i], row: t, column: state.layer, choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
-      says: (i, s) => `${tokenName(i)}, ${names[s]}: ${quantity} ${number(of(m.states[s])[i])}` }));
+    heatMap({ key: `layers${m.index}`, caption: quantity, what: quantity, rows: m.pieces, columns: names, low, high,
+      value: (i, s) => of(m.states[s])[i], fields: ['token', 'layer'], from: 0 }));
 }
 
 function normsView(m) {
@@ -108,9 +106,8 @@ function normsView(m) {
   return [el('div', {}, formulaOf(m)), withTokens(heatMap({ key: `norms${m.index}`,
       caption: `${choicesOf.rows[state.rows]}, of each norm and token`, rows: names,
       columns: m.pieces, value,
-      ...extent(everyone, what === 'variance' ? 'log' : 'linear'), row: n, column: state.token - 1,
-      choose: (r, i) => set({ norm: r + 1, token: i + 1 }),
-      says: (r, i) => `${names[r]}, ${tokenName(i)}: ${choicesOf.rows[state.rows]} ${number(value(r, i))}` }),
+      ...extent(everyone, what === 'variance' ? 'log' : 'linear'), fields: ['norm', 'token'],
+      what: choicesOf.rows[state.rows] }),
     !chosen ? notice(`This model has no norm at ${names[n]}.`) :
     [el('h3', {}, `${names[n]}: all its values, before and after`),
     ['before', 'after'].map(which => histogram(chosen, which)),
@@ -151,40 +148,20 @@ function gainsView(m) {
   const n = Math.min(state.norm, names.length) - 1, g = named.get(names[n]), letter = letters[state.gain];
   if (!of(g)) return notice(`This model has no ${letter} at ${names[n]}.`);
   const columns = range(of(g).length).map(i => String(i + 1));
-  const moved = g['task_' + state.gain], times = magnification(of(g), moved);
-  const rows = [of(g), ...moved.map(task => task.map((x, i) => times * x + of(g)[i]))];
-  const added = lettersOf(m).slice(0, moved.length), factor = times > 1 ? times : '';
-  const rowsNamed = [letter, ...added.map(name => `${letter}+${factor}${name}`)];
-  const parts = [
+  const moved = g['task_' + state.gain];
+  return [
     heatMap({ key: `gains${m.index}`, caption: `${letter} of every norm, dimension by dimension`, rows: names,
       columns, labels: false, value: (r, i) => of(named.get(names[r]))?.[i],
-      ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))), row: n, column: state.dimension - 1,
-      choose: (r, i) => set({ norm: r + 1, dimension: i + 1 }),
-      says: (r, i) => `${names[r]}, dimension ${i + 1}: ${letter} = ${number(of(named.get(names[r]))?.[i])}` }),
-    heatMap({ key: `tasks${m.index}`, caption: stripCaption(names[n], times, moved), rows: rowsNamed, columns,
-      labels: false, cell: 24,
-      value: (r, i) => rows[r][i], row: 0, column: state.dimension - 1, choose: (_, i) => set({ dimension: i + 1 }),
-      says: (_, i) => [`${letter} = ${number(of(g)[i])}`, ...added.map((name, t) => `${name} = ${number(moved[t][i])}`)]
-        .join(', ') + ` (dimension ${i + 1})` })];
-  return moved.length ? [...parts, ownMap(m, moved), ...movedTables(m, moved)] : parts;
+      ...extent(models.flatMap(other => other.gains.flatMap(gain => [...gain[state.gain][0] ?? []]))),
+      fields: ['norm', 'dimension'], what: `${letter} =` }),
+    moved.length ? [ownMap(m, names[n], moved), movedTables(m, moved)] : notice(`${names[n]} adds nothing of a task.`)];
 }
-// What tasks add is small beside the shared part: a round factor makes it half as large, to be seen.
-function magnification(shared, moved) {
-  const most = greatest(moved.flatMap(task => task.map(Math.abs)));
-  if (!(most > 0)) return 1;
-  const factor = (greatest(shared) - least(shared)) / 2 / most, power = 10 ** Math.floor(Math.log10(factor));
-  return Math.max(1, [5, 2, 1].find(digit => digit * power <= factor) * power);
-}
-const stripCaption = (name, times, moved) => !moved.length ? `${name}: shared; this norm has none of a task` :
-  `${name}: shared, and of each task` + (times > 1 ? `; what a task adds is drawn ${times} times as large` : '');
 // What the tasks add, by its sign and size, all tasks on one scale.
-function ownMap(m, moved) {
-  const rows = lettersOf(m), says = (t, i) => `${rows[t]} = ${number(moved[t][i])} (dimension ${i + 1})`;
+function ownMap(m, name, moved) {
   const most = greatest(moved.flatMap(task => task.map(Math.abs)));
-  return heatMap({ key: `moved${m.index}`, caption: 'What each task adds: blue takes away, orange adds',
-    palette: 'sign', low: -most, high: most, cell: 24, rows, columns: range(moved[0].length).map(i => String(i + 1)), labels: false,
-    value: (t, i) => moved[t][i], row: Math.max(0, m.tasks.indexOf(m.task)), column: state.dimension - 1,
-    choose: (_, i) => set({ dimension: i + 1 }), says });
+  return heatMap({ key: `moved${m.index}`, caption: `${name}: what each task adds; blue takes away, orange adds`,
+    palette: 'sign', low: -most, high: most, rows: lettersOf(m), columns: range(moved[0].length).map(i => String(i + 1)),
+    labels: false, value: (t, i) => moved[t][i], row: Math.max(0, m.tasks.indexOf(m.task)), fields: [null, 'dimension'] });
 }
 function movedTables(m, moved) {
   const farthest = range(moved[0].length).map(i => [i, greatest(moved.map(t => Math.abs(t[i])))]).sort((a, b) => b[1] - a[1]);
@@ -209,36 +186,24 @@ function placeOf(parameter) {
   const part = rest.replace(/\.(weight|bias|task_weight|task_bias)$/, '').replace('attention.self.', '').replace('.dense', '');
   return [`layer ${+layer + 1}`, part.replace('.LayerNorm', ' norm').replace('attention.output', 'attention').replace('.', ' ')];
 }
-// The squares of g and of θ, summed over each row and each cell of the picture.
-function sumsOf(m) {
-  const cells = new Map(), rows = new Map();
-  for (const [parameter, g, theta] of m.gradients) {
-    const [row, column] = placeOf(parameter);
-    for (const [map, key] of [[cells, `${row}|${column}`], [rows, row]]) {
-      const sums = map.get(key) ?? [0, 0];
-      map.set(key, [sums[0] + g * g, sums[1] + theta * theta]);
-    }
-  }
-  return { cells, rows };
+// |g|, or |g| / |θ|, of the parameters in a row of the picture, in one of its columns where one is named; null: there are none.
+function sizeOf(m, row, column) {
+  const found = m.gradients.filter(one => one[0] === row && (!column || one[1] === column)), g = norm(found.map(one => one[2]));
+  return !found.length ? null : state.scale === 'ratio' ? g / (norm(found.map(one => one[3])) || 1) : g;
 }
-const sizeOf = sums => !sums ? null : state.scale === 'ratio' ? Math.sqrt(sums[0] / (sums[1] || 1)) : Math.sqrt(sums[0]);
 function gradientsView(m) {
   if (!m.gradients.length) return notice(noLabel(m));
-  const { cells, rows } = sumsOf(m), size = sizeOf, placesOf = other => other.gradients.map(([p]) => placeOf(p));
-  const rowNames = alignedNames(other => placesOf(other).map(([row]) => row));
+  const rowNames = alignedNames(other => other.gradients.map(([row]) => row));
   const layers = rowNames.filter(name => name.startsWith('layer '));
-  const columns = alignedNames(other => placesOf(other).filter(([row]) => layers.includes(row)).map(p => p[1]));
-  const what = state.scale === 'ratio' ? '|g| / |θ|' : '|g|', value = (r, c) => size(cells.get(`${layers[r]}|${columns[c]}`));
-  const column = Math.max(0, Math.min(state.module - 1, columns.length - 1));
+  const columns = alignedNames(other => other.gradients.filter(([row]) => layers.includes(row)).map(([, column]) => column));
+  const what = state.scale === 'ratio' ? '|g| / |θ|' : '|g|';
+  const cells = other => layers.flatMap(row => columns.map(column => sizeOf(other, row, column)));
   return [el('p', {}, `Loss ${number(m.loss)} for the label “${m.label}” of ${m.task}.`), beside(
     el('figure', {}, el('figcaption', {}, `${what} of all parameters of each part`),
-       bars(rowNames.map(name => [name, size(rows.get(name))]),
-            greatest(models.flatMap(other => [...sumsOf(other).rows.values()].map(size))))),
-    heatMap({ key: `gradients${m.index}`, caption: `${what}, by layer and module`, rows: layers, columns, value,
-      ...extent(models.flatMap(other => [...sumsOf(other).cells].filter(([key]) => key.startsWith('layer ')).map(([, s]) => size(s))),
-                'log'),
-      row: state.layer - 1, column, choose: (r, c) => set({ layer: r + 1, module: c + 1 }),
-      says: (r, c) => `${layers[r]} ${columns[c]}: ${what} ${number(value(r, c))}` })), ...stepTable(m)];
+       bars(rowNames.map(row => [row, sizeOf(m, row)]), greatest(models.flatMap(other => rowNames.map(row => sizeOf(other, row)))))),
+    heatMap({ key: `gradients${m.index}`, caption: `${what}, by layer and module`, rows: layers, columns, what,
+      value: (r, c) => sizeOf(m, layers[r], columns[c]), ...extent(models.flatMap(cells), 'log'),
+      fields: ['layer', 'module'] })), ...stepTable(m)];
 }
 // What moves in a step of AdamW on this label, and in the next step, of another task.
 function stepTable(m) {
@@ -326,7 +291,7 @@ function lensView(m) {
 // What Difference compares: two models, or one as it was trained and as the hand has it; of the same text.
 function compared() {
   if (models.length > 1) return models.slice(0, 2).map(m => [m.model, m]);
-  return first.live ? [['as trained', asTrainedNow(0)], [handSays() || 'as trained', first]] : null;
+  return first.live ? [['as trained', asTrainedNow(measured[0])], [handSays() || 'as trained', first]] : null;
 }
 function differenceView() {
   const pair = compared();
@@ -350,10 +315,8 @@ function statesApart(A, B) {
     const lengths = rowNorms(x);
     return rowNorms(subtract(y, x)).map((d, i) => d / lengths[i]);
   });
-  return heatMap({ key: 'apart', caption: 'Hidden states: |b − a| / |a|', cell: rowHeight(), rows: A.pieces, columns: names,
-    value: (i, s) => values[s][i], low: 0, row: state.token - 1, column: state.layer,
-    choose: (i, s) => set({ token: i + 1, layer: s || 1 }),
-    says: (i, s) => `${tokenName(i)}, ${names[s]}: ${number(values[s][i])}` });
+  return heatMap({ key: 'apart', caption: 'Hidden states: |b − a| / |a|', rows: A.pieces, columns: names,
+    value: (i, s) => values[s][i], low: 0, fields: ['token', 'layer'], from: 0 });
 }
 // b - a of the weights [T,T] of each head that both have, layer by layer
 function weightDifferences(A, B) {
@@ -366,17 +329,14 @@ function headsApart(differences) {
   const layers = range(differences.length), heads = range(differences[0].length);
   const values = differences.map(ofLayer => ofLayer.map(d => d.reduce((sum, x) => sum + Math.abs(x), 0) / 2 / T));
   return heatMap({ key: 'headsapart', caption: 'Attention: the share that goes elsewhere', rows: layers.map(l => `layer ${l + 1}`),
-    columns: heads.map(h => `head ${h + 1}`), value: (l, h) => values[l][h], low: 0, cell: 24,
-    row: state.layer - 1, column: state.head - 1, choose: (l, h) => set({ layer: l + 1, head: h + 1 }),
-    says: (l, h) => `Layer ${l + 1}, head ${h + 1}: ${percent(values[l][h])}` });
+    columns: heads.map(h => `head ${h + 1}`), value: (l, h) => values[l][h], low: 0, fields: ['layer', 'head'] });
 }
 function weightsApart({ pieces }, differences) {
   const l = Math.min(state.layer, differences.length) - 1, h = Math.min(state.head, differences[0].length) - 1;
   const value = (i, j) => differences[l][h][i * T + j], most = greatest(differences.flat(2).map(Math.abs)) || 1;
   const name = `Layer ${l + 1}, head ${h + 1}`;
   return heatMap({ key: 'weightsapart', caption: `${name}: b − a, what token i takes more (orange) or less (blue) from each`,
-    palette: 'sign', low: -most, high: most, cell: rowHeight(), rows: pieces, columns: pieces, value,
-    row: state.token - 1, column: state.other - 1, choose: (i, j) => set({ token: i + 1, other: j + 1 }),
+    palette: 'sign', low: -most, high: most, rows: pieces, columns: pieces, value, fields: ['token', 'other'],
     says: (i, j) => `${name}: ${tokenName(i)} takes ${number(value(i, j))} from ${tokenName(j)}` });
 }
 // Where both predict, each label's probability, or the score
@@ -393,18 +353,12 @@ function predictionsApart(A, B) {
     notice('No task of both has a prediction.');
 }
 
-// Of the first model's run: a row a norm, a column a recorded step; under it the norms at the step of the slider.
+// Of the first model's run: a row a norm, a column a recorded step; under it the norms at the chosen step.
 function learningView() {
   const { columns, of } = first.recorded, { what, sites, values } = of[state.recorded];
   const at = Math.min(state.step, columns.length) - 1, rows = sites.map(normName);
   const ofStep = rows.map((name, r) => [name, values[r][at]]);
-  return [heatMap({ key: 'recorded', caption: what, rows, columns, labels: false,
-      value: (r, c) => values[r][c], says: (r, c) => `${what} of ${rows[r]} at step ${columns[c]}: ${number(values[r][c])}`,
-      row: state.norm - 1, column: at, choose: (r, c) => set({ norm: r + 1, step: c + 1 }) }),
+  return [heatMap({ key: 'recorded', caption: what, rows, columns: columns.map(step => `step ${step}`), labels: false, what,
+      value: (r, c) => values[r][c], fields: ['norm', 'step'] }),
     el('p', {}, `Step ${columns[at]}:`), bars(ofStep, greatest(ofStep.map(([, x]) => Math.abs(x))))];
-}
-function stepSlider() {
-  const input = el('input', { type: 'range', min: 1, max: first.recorded.columns.length, value: state.step, 'data-key': 'step',
-    'aria-label': 'recorded step', oninput: () => set({ step: +input.value }) });
-  return el('div', { class: 'slider' }, el('span', {}, 'Recorded step'), input);
 }

@@ -84,6 +84,7 @@ class Tokenizer {
   // How many a sequence has
   int special_tokens(bool pair) const { return 2 + (pair ? kind().separators : 0); }
   bool lower_case() const;
+  const Pieces& pieces() const { return *pieces_; }        // for who cuts texts in the same way
   const std::vector<std::string>& tokens() const;                          // by id
   const std::string& vocab_file() const;
 

@@ -71,7 +71,7 @@
   set({ view: 'compute' });
   for (const m of measured) {
     check(differenceFrom(m) < 1e-4, `hidden states differ by ${differenceFrom(m)}`);
-    const h = startOf(m), ours = predictionsOf(m, h);
+    const h = startOf(m), ours = computed(m, h).predictions;
     check(batchOf(m, h, taskOf(m, m.task)).ids.join() === m.ids.join(), 'the text is cut into other pieces');
     check(ours.length === m.predictions.length, 'a prediction is missing');
     const shares = p => p.choices.map(([, share]) => share);
