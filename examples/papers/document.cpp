@@ -248,13 +248,15 @@ Names Document::model_differences() const {
 }
 
 // The command line that makes one item again: this program's options, with this item instead of
-// those that were asked for.
+// those that were asked for. A word after an option is its value.
 std::string Document::command(const std::string& item) const {
   std::string words =
       (options_.command.empty() ? paper_.program : options_.command[0]) + " " + item;
-  for (size_t i = 1; i < options_.command.size(); ++i)
-    if (!std::ranges::count(options_.items, options_.command[i]))
-      words += " " + options_.command[i];
+  for (size_t i = 1; i < options_.command.size(); ++i) {
+    const std::string &word = options_.command[i], &before = options_.command[i - 1];
+    const bool is_value = before.starts_with("--") && before.find('=') == before.npos && before != "--skip-bad-rows";
+    if (is_value || !std::ranges::count(options_.items, word)) words += " " + shell_word(word);
+  }
   return words;
 }
 
@@ -309,7 +311,7 @@ Json Document::show(const Item& item, std::vector<MeasuredItem>& measured) {
   const Judging judging = {chosen, options_.judges(), generated_, pretrained_,
                            model_of_document()["name"].string(), chosen ? differences() : Names()};
   Json json = report.json();
-  if (chosen && report.evidence() && !about.claims.empty()) measured.push_back({item.name, json, *report.evidence()});
+  if (chosen && report.evidence() && !about.claims.empty()) measured.push_back({item.name, *report.evidence()});
   json.set("claims", judged_claims(about, judging, report.evidence()));
   json.set("code", places_of(about)).set("test", Json::array({about.tests.begin(), about.tests.end()}));
   Names shown = about.shows;

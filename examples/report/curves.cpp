@@ -46,20 +46,23 @@ Numbers CsvTable::numbers(const std::string& column) const {
 
 Series smoothed(const Series& all, size_t points) {
   constexpr size_t most_points = 50;
-  const size_t window = (points + most_points - 1) / most_points;
+  const size_t N = all.x.size(), window = std::max<size_t>(1, (points + most_points - 1) / most_points);
+  Numbers rests;
+  for (size_t i = 1; i < N; ++i) rests.push_back(all.x[i] - all.x[i - 1]);
+  const double longest = 20 * (rests.empty() ? 1 : std::max(1.0, median(rests)));       // 0: batches of one step
   Series means;
-  for (size_t first = 0, count = 0; first < all.x.size(); first += count + 1) {   // gap by gap
+  for (size_t first = 0, end = 0; first < N; first = end) {        // from rest to rest
+    for (end = first + 1; end < N && rests[end - 1] <= longest;) ++end;
     if (first > 0) means.add(NAN, NAN);
-    for (count = 0; first + count < all.x.size() && !std::isnan(all.x[first + count]);) ++count;
-    const size_t windows = window ? (count + window - 1) / window : 0;
+    const size_t count = end - first, windows = (count + window - 1) / window;
     for (size_t w = 0; w < windows; ++w) {          // all as long as each other, but for one point
-      const size_t begin = w * count / windows, end = (w + 1) * count / windows;
+      const size_t from = first + w * count / windows, to = first + (w + 1) * count / windows;
       double x = 0, y = 0;
-      for (size_t i = first + begin; i < first + end; ++i) {
+      for (size_t i = from; i < to; ++i) {
         x += all.x[i];
         y += all.y[i];
       }
-      means.add(x / double(end - begin), y / double(end - begin));
+      means.add(x / double(to - from), y / double(to - from));
     }
   }
   return means;
@@ -73,21 +76,6 @@ Series losses_of(const std::string& folder, const std::string& task) {
     if (table.texts("task")[i] == task) own.add(steps[i], all[i]);
   return own;
 }
-
-namespace {
-// For a drawing: a point that is NaN stands in each long rest.
-Series with_gaps(const Series& own) {
-  Series losses;
-  Numbers rests;
-  for (size_t i = 1; i < own.x.size(); ++i) rests.push_back(own.x[i] - own.x[i - 1]);
-  const double usual = rests.empty() ? 1 : std::max(1.0, median(rests));      // 0: batches of one step
-  for (size_t i = 0; i < own.x.size(); ++i) {
-    if (i > 0 && rests[i - 1] > 20 * usual) losses.add(NAN, NAN);
-    losses.add(own.x[i], own.y[i]);
-  }
-  return losses;
-}
-}  // namespace
 
 Curve mean_of(const std::string& title, const std::vector<Series>& runs) {
   Curve curve{.title = title};
@@ -113,7 +101,7 @@ Curve loss_curve(const std::string& title, const Names& folders, const std::stri
   // of the longest run: --patience may have ended others earlier
   size_t batches = 0;
   for (const std::string& folder : folders) {
-    runs.push_back(with_gaps(losses_of(folder, task)));
+    runs.push_back(losses_of(folder, task));
     batches = std::max(batches, runs.back().x.size());
   }
   for (Series& run : runs) run = smoothed(run, batches);

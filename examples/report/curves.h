@@ -29,8 +29,8 @@ class CsvTable {
   size_t rows_ = 0;
 };
 
-// Means over windows of neighbors, so that a curve of so many points in all becomes one of 50. No
-// window reaches over a gap, a point whose x and y are NaN.
+// Means over windows of neighbors, so that a curve of so many points in all becomes one of 50. A rest much longer than
+// most is a gap, a point whose x and y are NaN; no window reaches over it.
 Series smoothed(const Series& series, size_t points);
 
 // The losses of a task, from FOLDER/steps.csv: x the optimizer step, y the loss of a batch.
@@ -38,8 +38,7 @@ Series losses_of(const std::string& folder, const std::string& task);
 // At each point the mean over the runs that got so far and have a value there, and of several runs
 // the deviation.
 Curve mean_of(const std::string& title, const std::vector<Series>& runs);
-// The mean over the runs in these folders of a task's losses, smoothed, with a gap where the task rests much
-// longer than between most of its batches.
+// The mean over the runs in these folders of a task's losses, smoothed.
 Curve loss_curve(const std::string& title, const Names& folders, const std::string& task);
 
 }  // namespace minbert

@@ -32,7 +32,7 @@ std::string csv(const Figure& figure) {
 
 Curve log_histogram(const Numbers& values, int bins, const Numbers& all) {
   const auto drawn = [](double v) { return std::isfinite(v) && v > 0; };
-  double low = INFINITY, high = -INFINITY, zeros = 0;
+  double low = INFINITY, high = -INFINITY;
   for (const double v : all.empty() ? values : all)
     if (drawn(v)) {
       low = std::min(low, std::log10(v));
@@ -49,11 +49,6 @@ Curve log_histogram(const Numbers& values, int bins, const Numbers& all) {
   curve.y.resize(curve.x.size());
   for (const double v : values)
     if (drawn(v)) ++curve.y[size_t(std::min((std::log10(v) - low) / width, bins - 1.0))];
-    else zeros += std::isfinite(v);
-  if (zeros > 0) {
-    curve.x.insert(curve.x.begin(), 0);
-    curve.y.insert(curve.y.begin(), zeros);
-  }
   return curve;
 }
 

@@ -28,9 +28,8 @@ struct Curve {
 };
 
 // Counts the values in bins of equal ratio from the least to the greatest, as bars around the bins'
-// centers on a logarithmic axis. Values that are not finite are not counted; those of 0 and less are
-// counted apart, in a bar at x = 0: a panel with log_x cannot draw it, and says its count below the
-// axis. all: values of several histograms, which get the same bins.
+// centers on a logarithmic axis. Values that are not finite, or 0 and less, are not counted. all:
+// values of several histograms, which get the same bins.
 Curve log_histogram(const Numbers& values, int bins, const Numbers& all = {});
 
 // The colors of a matrix: from white to dark blue. A value that is not finite is a gray gap. A side

@@ -345,18 +345,13 @@ double FigureDrawing::legend(double x, double y, double until, const std::vector
   return line - y + 20;
 }
 
-// x, y: the top left of its axes. A logarithmic axis cannot show a histogram's bar at 0: its label
-// gives that count.
+// x, y: the top left of its axes.
 void FigureDrawing::panel(const Panel& p, Axes& a, double x, double y) {
   const double middle = x + plot_width_ / 2, room = plot_width_ + 40, foot = y + plot_height_;
   a.x.from = x, a.x.to = x + plot_width_;
   a.y.from = a.color.from = foot, a.y.to = a.color.to = y;
-  std::string x_label = p.x_label;
-  for (const Curve& c : p.curves)
-    if (p.log_x && c.style == Style::bars && !c.x.empty() && c.x[0] == 0)
-      x_label += formatted("   at 0: {}", c.y[0]);
   words(middle, y - 12, 14, p.title, room);
-  words(middle, foot + 38, 13, x_label, room);
+  words(middle, foot + 38, 13, p.x_label, room);
   words(x - width_of(a.y.texts) - 22, y + plot_height_ / 2, 13, p.y_label, plot_height_ + 30, -90);
   if (a.x.empty()) words(middle, y + plot_height_ / 2, 13, "no values", room);
   const char *gray = "#666", *grid = "#e6e6e6";

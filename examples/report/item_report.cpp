@@ -3,21 +3,13 @@
 
 #include <algorithm>
 #include <iomanip>
+#include <regex>
 #include <sstream>
 
 #include "minbert/files.h"
 #include "minbert/metrics.h"
 
 namespace minbert {
-
-namespace {
-bool has_word(const std::string& text, const std::string& word) {
-  std::istringstream words(text);
-  for (std::string one; words >> one;)
-    if (one.substr(std::min(one.find_first_not_of("-+("), one.size())).starts_with(word)) return true;
-  return false;
-}
-}  // namespace
 
 std::string significant(double value, int digits) {
   std::ostringstream out;
@@ -26,8 +18,8 @@ std::string significant(double value, int digits) {
   return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
 }
 
-std::string defined_text(const Numbers& defined, size_t all, int digits) {
-  if (defined.empty()) return "undefined";
+std::string defined_text(const Numbers& defined, size_t all, int digits, const char* none) {
+  if (defined.empty()) return none;
   const std::string left_out = formatted(" ({} of {})", defined.size(), all);
   return mean_text(defined, digits) + (defined.size() < all ? left_out : "");
 }
@@ -70,13 +62,14 @@ void ItemReport::csv(const LongTable& values, const std::string& word) {
 
 void ItemReport::table(const std::string& title, const Names& columns,
                        const std::vector<TableRow>& rows) {
+  static const std::regex not_finite("(^|[ (+-])(nan|inf)\\b");           // alone, or as "-nan", "nan ± nan"
   Json::Array lines;
   for (const TableRow& row : rows) {
     Json::Array cells;
     for (const Cell& c : row.cells) {
-      for (const char* word : {"nan", "inf"})       // alone, or as "-nan", "nan ± nan"
-        MB_CHECK(!has_word(c.ours, word), "{}: the cell of {} is \"{}\"; write what is undefined as undefined",
-                 item_["name"].string(), row.head, c.ours);
+      MB_CHECK(!std::regex_search(c.ours, not_finite),
+               "{}: the cell of {} is \"{}\"; write what is undefined as undefined", item_["name"].string(), row.head,
+               c.ours);
       MB_CHECK(std::ranges::none_of(verdict_words, [&](const VerdictWord& v) { return c.ours == v.word; }),
                "{}: the cell of {} is a verdict, \"{}\"; make it a claim of data/papers", item_["name"].string(),
                    row.head,

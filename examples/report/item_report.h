@@ -28,8 +28,8 @@ std::string head_of(const T& t) {
 // A value in a table, where the document's digits do not say how many it has: "0.00181", "1.23e+04"
 std::string significant(double value, int digits = 3);
 
-// Mean ± deviation of those of `all` values that are defined: "0.671 ± 0.069 (5 of 6)"; of none "undefined"
-std::string defined_text(const Numbers& defined, size_t all, int digits);
+// Mean ± deviation of those of `all` values that are defined: "0.671 ± 0.069 (5 of 6)"; of none the word
+std::string defined_text(const Numbers& defined, size_t all, int digits, const char* none = "undefined");
 
 // y over first, first + 1, ...
 Curve numbered(const std::string& title, Numbers y, double first = 0,
@@ -101,10 +101,11 @@ class ItemReport {
   // difference of them. yardsticks: see Evidence.
   void judge_by(const LongTable& values, const Unit& unit = {}) {
     values.must_be_finite(item_["name"].string());
-    evidence_ = Evidence{values, unit, evidence_ ? evidence_->yardsticks : no_yardsticks};
+    if (!evidence_) evidence_ = Evidence{values};
+    evidence_->values = values, evidence_->unit = unit;
   }
   void yardsticks(const LongTable& scores) {
-    if (!evidence_) evidence_ = Evidence{LongTable({"value"}), {}, scores};
+    if (!evidence_) evidence_ = Evidence{LongTable({"value"})};
     evidence_->yardsticks = scores;
   }
   const std::optional<Evidence>& evidence() const { return evidence_; }
@@ -118,7 +119,6 @@ class ItemReport {
   std::string folder_;
   LongTable printed_;
   Json item_;
-  inline static const LongTable no_yardsticks = LongTable({"task", "what", "value"});
   std::optional<Evidence> evidence_;
   std::map<std::string, bool> when_;
 };

@@ -137,46 +137,37 @@ std::string titled(const std::string& column, const std::string& key, bool gener
 
 // By task the best score without a BERT
 void show_yardsticks(const Evidence& evidence, bool generated, ItemReport& report) {
-  Names tasks;
-  const LongTable scores = evidence.yardsticks.only({{"what", "score"}});
-  for (const LongTable::Row& row : scores.rows()) tasks.push_back(row.keys[0]);
-  if (tasks.empty()) return;
   Names heads = {"best score without a BERT"};
-  const bool by_class = tasks == Names{""};         // NT's classifiers have no word counts beside them
-  std::vector<ItemReport::Cell> cells;
-  for (const std::string& task : tasks) {
+  ItemReport::TableRow line = {"the commonest label, or word counts", {}};
+  const LongTable scores = evidence.yardsticks.only({{"what", "score"}});
+  for (const auto& [keys, score] : scores.rows()) {
+    const std::string& task = keys[0];
+    if (task.empty()) line.head = "the commonest label";          // NT's classifiers have no word counts beside them
     heads.push_back(task.empty() ? "all" : titled("task", task, generated));
-    cells.push_back({"", fixed(evidence.unit.factor * scores.values({{"task", task}})[0], evidence.unit.digits)});
+    line.cells.push_back({"", fixed(evidence.unit.factor * *score, evidence.unit.digits)});
   }
-  report.table("The yardsticks", heads,
-               {{by_class ? "the commonest label" : "the commonest label, or word counts", cells}});
+  if (!line.cells.empty()) report.table("The yardsticks", heads, {line});
 }
 
 // A table of all values: the mean over the seeds, and their deviation. The last column's keys stand above.
 void show_values(const Evidence& evidence, bool generated, ItemReport& report) {
   if (evidence.values.rows().empty()) return;
   const Names& columns = evidence.values.columns();
-  size_t last = columns.size();                     // of those that are not random
-  for (size_t c = 0; c + 1 < columns.size(); ++c)
-    if (!is_random(columns[c])) last = c;
-  struct Values {
-    Numbers defined;
-    size_t all = 0;
-  };
   Names rows, heads;
-  std::map<std::pair<std::string, std::string>, Values> cells;
+  std::map<std::pair<std::string, std::string>, std::pair<Numbers, size_t>> cells;    // the defined ones, of how many
   const bool of_seeds = std::ranges::count(columns, "seed") > 0;       // else of the rows as they are: no points
   for (const LongTable::Row& row : evidence.values.rows()) {
-    Names left;
+    Names keys;
     for (size_t c = 0; c + 1 < columns.size(); ++c)
-      if (c != last && !is_random(columns[c])) left.push_back(titled(columns[c], row.keys[c], generated));
-    const std::string head = last < row.keys.size() ? titled(columns[last], row.keys[last], generated) : "value",
-                      side = joined(left, ", ");
+      if (!is_random(columns[c])) keys.push_back(titled(columns[c], row.keys[c], generated));
+    const std::string head = keys.empty() ? "value" : keys.back();
+    if (!keys.empty()) keys.pop_back();
+    const std::string side = joined(keys, ", ");
     if (!std::ranges::count(rows, side)) rows.push_back(side);
     if (!std::ranges::count(heads, head)) heads.push_back(head);
-    Values& values = cells[{side, head}];
-    ++values.all;
-    if (row.value) values.defined.push_back(evidence.unit.factor * *row.value);
+    auto& [defined, all] = cells[{side, head}];
+    ++all;
+    if (row.value) defined.push_back(evidence.unit.factor * *row.value);
   }
   report.table("The values that the claims are judged by" + element(", in {}", evidence.unit.name), "", rows, heads,
                [&](const std::string& row, const std::string& head) {
@@ -187,12 +178,10 @@ void show_values(const Evidence& evidence, bool generated, ItemReport& report) {
                });
 }
 
-Json item_of(const PaperItem& item, const Paper& paper, const Block& block, const Judging& judging) {
+Json item_of(const PaperItem& item, const Block& block, const Judging& judging) {
   const auto values = block.items.find(item.item);
   const bool is_there = values != block.items.end();
-  ItemReport report("", item.printed,
-                    Json::object({{"name", item.item}, {"tag", item.tag}, {"title", item.title},
-                                  {"reference", formatted("[{} {}]", paper.tag, item.tag)}}));
+  ItemReport report("", item.printed, Json::object({{"name", item.item}}));
   if (is_there) {
     show_values(values->second, judging.generated, report);
     show_yardsticks(values->second, judging.generated, report);
@@ -201,10 +190,7 @@ Json item_of(const PaperItem& item, const Paper& paper, const Block& block, cons
   of_item.was_run = is_there;
   Json json = report.json();
   json.set("claims", judged_claims(item, of_item, is_there ? std::optional(values->second) : std::nullopt));
-  if (!is_there)
-    return json.set("status", "not run").set("why", "its values are not among those that are kept").set("command", "");
-  const Json about = block.head["items"][item.item];
-  return json.set("status", "run").set("caption", about["caption"]).set("command", about["command"]);
+  return json.set("status", is_there ? "run" : "not run");
 }
 
 StudyReport report_of(const std::string& file, const Block& block) {
@@ -214,13 +200,11 @@ StudyReport report_of(const std::string& file, const Block& block) {
   for (const Json& difference : block.head["differences"].items()) judging.differences.push_back(difference.string());
   Json::Array items;
   for (const PaperItem& item : paper.items)
-    if (!item.item.empty()) items.push_back(item_of(item, paper, block, judging));
+    if (!item.item.empty()) items.push_back(item_of(item, block, judging));
   Json document = paper.document;
-  document.set("equations", Json::array()).set("page", paper.name).set("generated", judging.generated);
-  return {file, Json::object({{"form", report_form}, {"document", document}, {"command", block.head["command"]},
-                              {"on", block.head["on"]}, {"settings", Json::object()},
-                                  {"environment", block.head["environment"]},
-                              {"grid", block.head["grid"]}, {"items", Json::array(items)}})};
+  document.set("page", paper.name).set("generated", judging.generated);
+  return {file, Json::object({{"document", document}, {"on", block.head["on"]}, {"grid", block.head["grid"]},
+                              {"items", Json::array(items)}})};
 }
 
 }  // namespace
@@ -234,8 +218,7 @@ std::string measured_text(const Paper& paper, const Json& report, const Json& st
     Evidence kept = without_samples(item.evidence, claims);
     if (claims.empty()) kept.values = LongTable({"value"});       // they judge nothing
     about.set(item.name,
-              Json::object({{"caption", item.shown["caption"]}, {"command", item.shown["command"]},
-                            {"unit", Json::array({kept.unit.factor, kept.unit.digits, kept.unit.name})}}));
+              Json::object({{"unit", Json::array({kept.unit.factor, kept.unit.digits, kept.unit.name})}}));
     rows += rows_of(item.name, "value", kept.values) + rows_of(item.name, "yardstick", kept.yardsticks) +
             intervals_of(item.name, kept.intervals);
   }

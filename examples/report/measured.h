@@ -22,7 +22,6 @@ namespace minbert {
 // An item that was run, and its claims' evidence.
 struct MeasuredItem {
   std::string name;
-  Json shown;                                       // of the report: its caption, its command
   Evidence evidence;
 };
 

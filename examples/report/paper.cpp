@@ -41,7 +41,8 @@ std::vector<Difference> differences_of(const Json& list, const std::string& wher
 }
 
 const Names claim_keys = {"kind", "random", "more", "less", "over", "all", "is", "equal", "halves", "margin",
-                          "margin_is", "printed", "real", "pretrained", "model", "why", "word", "absolute", "unit"};
+                          "margin_is", "one_sided", "printed", "real", "pretrained", "model", "why", "word",
+                          "absolute", "unit"};
 
 PaperItem item_of(const Json& entry, const std::string& file) {
   MB_CHECK(entry.has("tag"), "{}: an item has no \"tag\"", file);
@@ -55,8 +56,11 @@ PaperItem item_of(const Json& entry, const std::string& file) {
   if (!entry.find("printed").is_null()) with_keys(entry["printed"], where + ": printed", {"columns", "rows"},
                                                   {"where"});
   const auto text = [&](const char* key) { return entry.get(key, std::string()); };
-  for (const Json& claim : entry.find("claims").items())
+  for (const Json& claim : entry.find("claims").items()) {
     with_keys(claim, where + ": a claim", {"where", "text"}, claim_keys);
+    for (const Json& half : claim.find("halves").items())
+      with_keys(half, where + ": half of a claim", {"kind"}, claim_keys);
+  }
   return {.tag = entry["tag"].string(), .item = text("item"), .title = text("title"), .equation = text("equation"),
           .says = strings(entry.find("says")), .caption = strings(entry.find("caption")),
           .differs = differences_of(entry.find("differs"), where), .code = strings(entry["code"]),

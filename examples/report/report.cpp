@@ -327,12 +327,13 @@ std::string beside(const Json& report, const Json& item, const std::string& fold
                    address(std::filesystem::proximate(page, folder).string()), address(item["tag"].string()));
 }
 
-std::string item_html(const Json& report, const Json& item, const std::string& folder, const Differences& shared) {
+std::string item_html(const Json& report, const Json& item, const std::string& folder, const std::string& figures,
+                      const Differences& shared) {
   const std::string name = item["name"].string();
   std::string html = heading(name, title_of(item)) + beside(report, item, folder) + equations(item, folder);
   std::string claims, differs, files;
   html += tables_html(item);
-  for (const Json& f : item["figures"].items()) html += figure(f, folder, folder);
+  for (const Json& f : item["figures"].items()) html += figure(f, figures.empty() ? folder : figures, folder);
   if (item.has("inputs"))
     for (const Json& list : item["inputs"].items()) html += inputs(list);
   for (size_t i = 0; const Json& claim : item["claims"].items())
@@ -412,12 +413,12 @@ std::string chance_text(const Json& report) {
 }
 std::string report_style() { return style; }
 
-std::string report_html(const Json& report, const std::string& folder) {
+std::string report_html(const Json& report, const std::string& folder, const std::string& figures) {
   const bool claims = has_claims(report);
   const Differences shared = shared_differences(report);
   const auto run = size_t(std::ranges::distance(items_run(report)));
   std::string items, meanings, differs;
-  for (const Json& item : items_run(report)) items += item_html(report, item, folder, shared);
+  for (const Json& item : items_run(report)) items += item_html(report, item, folder, figures, shared);
   for (const auto& [sentence, where] : shared)
     differs += formatted("<li>{} <span class=\"note\">({})</span></li>\n", escaped(sentence),
                          where.size() == run ? "all items" : joined(where));

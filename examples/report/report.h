@@ -30,8 +30,8 @@ namespace minbert {
 
 inline constexpr int report_form = 3;               // one more whenever its keys mean something else
 
-// One report. Figures stand in the page, from FOLDER/FILE.svg.
-std::string report_html(const Json& report, const std::string& folder);
+// One report, a page in `folder`. Figures stand in it, from FIGURES/FILE.svg; "": from FOLDER/FILE.svg.
+std::string report_html(const Json& report, const std::string& folder, const std::string& figures = "");
 
 // What a study left: its folder, and report.json.
 struct StudyReport {

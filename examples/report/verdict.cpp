@@ -20,8 +20,7 @@ namespace {
 // What two values of one quantity may differ by and be equal, of their size.
 constexpr double rounding = 1e-6;
 
-double sum_of(const Numbers& v) { return std::accumulate(v.begin(), v.end(), 0.0); }
-double mean_of(const Numbers& v) { return sum_of(v) / double(v.size()); }
+double mean_of(const Numbers& v) { return std::accumulate(v.begin(), v.end(), 0.0) / double(v.size()); }
 bool has_column(const LongTable& table, const char* name) { return std::ranges::count(table.columns(), name) > 0; }
 
 // A claim's two values, and of which seed, sample and task they are.
@@ -29,6 +28,8 @@ struct Pair {
   std::string of, task;                             // of: the seed (claim.over) or the sample
   std::optional<double> more, less;
 };
+
+bool is_undefined(const Pair& pair) { return !pair.more || !pair.less; }
 
 std::vector<Pair> pairs_of(const Claim& claim, const LongTable& ours) {
   const Names& columns = ours.columns();
@@ -59,15 +60,11 @@ std::vector<Pair> pairs_of(const Claim& claim, const LongTable& ours) {
 }
 
 // The mean difference of each seed or sample, in the unit that is shown.
-std::vector<std::pair<std::string, double>> differences_of(const std::vector<Pair>& pairs, const Unit& unit) {
-  std::vector<std::pair<std::string, Numbers>> all;
-  for (const Pair& pair : pairs) {
-    auto at = std::ranges::find(all, pair.of, &std::pair<std::string, Numbers>::first);
-    if (at == all.end()) at = all.insert(at, {pair.of, {}});
-    at->second.push_back(unit.factor * (*pair.more - *pair.less));
-  }
-  std::vector<std::pair<std::string, double>> means;
-  for (const auto& [of, differences] : all) means.push_back({of, mean_of(differences)});
+std::map<std::string, double> differences_of(const std::vector<Pair>& pairs, const Unit& unit) {
+  std::map<std::string, Numbers> all;
+  for (const Pair& pair : pairs) all[pair.of].push_back(unit.factor * (*pair.more - *pair.less));
+  std::map<std::string, double> means;
+  for (const auto& [of, differences] : all) means[of] = mean_of(differences);
   return means;
 }
 
@@ -112,7 +109,7 @@ Verdict fact(const Claim& claim, const Evidence& evidence) {
   Numbers differences;
   size_t above = 0;
   for (const Pair& pair : pairs) {
-    if (!pair.more || !pair.less) return {"undecided", "one of its values is undefined"};
+    if (is_undefined(pair)) return {"undecided", "one of its values is undefined"};
     differences.push_back(evidence.unit.factor * (*pair.more - *pair.less));
     above += *pair.more - *pair.less > rounding * std::max(std::abs(*pair.more), std::abs(*pair.less));
   }
@@ -180,7 +177,7 @@ std::string leave_out_undefined(std::vector<Pair>& pairs, const Claim& claim) {
     if (!pair.more) name(pair, claim.more, claim.less);
     if (!pair.less) name(pair, claim.less, claim.more);
   }
-  std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
+  std::erase_if(pairs, is_undefined);
   if (out.empty()) return "";
   return formatted("; not counted, since a loss is not finite or every input gets the same answer: {} {}", claim.over,
                    joined({out.begin(), out.end()}));
@@ -225,7 +222,7 @@ Verdict difference(const Claim& claim, const Evidence& evidence) {
   Verdict verdict{word, why, d, std::floor(level / least_sign_flip_p(n) + rounding) * least_sign_flip_p(n),
                   left_out};
   if (none_learned) verdict.by_chance = 0;
-  else if (p <= level && std::abs(sum_of(d)) > 0) verdict.word = mean > 0 ? "supported" : "contradicted";
+  else if (p <= level && mean != 0) verdict.word = mean > 0 ? "supported" : "contradicted";
   else verdict.why += power_text(claim, d, unit);
   verdict.why += left_out;
   return verdict;
@@ -276,7 +273,7 @@ Verdict measured(const Claim& claim, const Evidence& evidence) {
   Unit unit = evidence.unit;
   std::vector<Pair> pairs = pairs_of(claim, evidence.values);
   if (pairs.empty()) return no_values;
-  std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
+  std::erase_if(pairs, is_undefined);
   const Sampled s = sampled(claim, pairs, evidence, unit);
   if (!std::isfinite(s.value)) return {"undecided", "one of its values is undefined"};
   if (!std::isfinite(s.low))
@@ -402,7 +399,7 @@ Evidence without_samples(const Evidence& evidence, const std::vector<Claim>& cla
     all.insert(all.end(), claim.halves.begin(), claim.halves.end());
     if (claim.kind != Kind::measured && claim.kind != Kind::about) continue;
     std::vector<Pair> pairs = pairs_of(claim, evidence.values);
-    std::erase_if(pairs, [](const Pair& pair) { return !pair.more || !pair.less; });
+    std::erase_if(pairs, is_undefined);
     const Sampled s = sampled(claim, pairs, evidence, {});
     if (!std::isfinite(s.low) || !std::isfinite(s.high)) continue;
     kept.intervals(comparison_of(claim), "low") = s.low;

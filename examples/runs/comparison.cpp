@@ -26,32 +26,13 @@ struct Column {
   std::function<ItemReport::Cell(const VariantRuns&)> cell;
 };
 
-// The mean over the runs that have a value, and of several their standard deviation; none: the word
-// for those without.
-std::string mean_cell(const std::vector<std::optional<double>>& runs, int digits, const char* none,
-                      bool deviation = true) {
-  Numbers values;
-  for (const auto& run : runs)
-    if (run) values.push_back(*run);
-  if (values.empty()) return none;
-  return (deviation ? mean_text(values, digits) : fixed(summarize(values).mean, digits)) +
-         (values.size() < runs.size() ? formatted(" ({} {})", runs.size() - values.size(), none)
-                                      : "");
-}
-
 // A column of what only runs have: yardsticks leave it empty.
-template <class Text>
-Column column_of_runs(const std::string& title, const Text& text) {
-  return {title, [=](const VariantRuns& runs) {
-            return ItemReport::Cell{"", runs.folders.empty() ? "" : text(runs)};
-          }};
-}
 Column mean_column(const std::string& title, int digits, double (*value)(const RunResult&)) {
-  return column_of_runs(title, [=](const VariantRuns& runs) {
-    double sum = 0;
-    for (const RunResult& run : runs.results) sum += value(run);
-    return fixed(sum / double(runs.results.size()), digits);
-  });
+  return {title, [=](const VariantRuns& runs) {
+            Numbers values;
+            for (const RunResult& run : runs.results) values.push_back(value(run));
+            return ItemReport::Cell{"", runs.folders.empty() ? "" : fixed(summarize(values).mean, digits)};
+          }};
 }
 
 enum class Set { train, dev };
@@ -67,14 +48,14 @@ std::vector<Column> score_columns(const Experiment& experiment, Set set, const L
       const Metric metric = list[m].metric;
       const bool percent = metric == Metric::accuracy || metric == Metric::f1;
       const auto cell = [=](const VariantRuns& runs) {
-        std::vector<std::optional<double>> values;
+        Numbers all, defined;
         for (const RunResult& run : runs.results) {
-          values.push_back((set == Set::train ? run.train : run.dev)[t][m]);
-          if (percent && values.back()) *values.back() *= 100;
+          const auto measured = (set == Set::train ? run.train : run.dev)[t][m];
+          all.push_back((percent ? 100 : 1) * measured.value_or(NAN));
+          if (measured) defined.push_back(all.back());
         }
-        ItemReport::Cell score{"", mean_cell(values, percent ? 2 : 4, "undefined")};
-        if (values.size() > 1)
-          for (const auto& value : values) score.points.push_back(value.value_or(NAN));
+        ItemReport::Cell score{"", defined_text(defined, all.size(), percent ? 2 : 4)};
+        if (all.size() > 1) score.points = all;
         if (runs.variant.from_scratch) return score;
         for (const double v : printed.values(
                  {{"task", task.name}, {"metric", name_of(metric)}, {"norm", runs.variant.norm}})) {
@@ -106,32 +87,19 @@ std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
   std::vector<Column> columns =
       score_columns(experiment, Set::dev, LongTable({"task", "metric", "norm", "value"}));
   const auto mean_steps = [=](const VariantRuns& runs) {
-    std::vector<std::optional<double>> steps;
+    Numbers steps;
     for (const std::string& folder : runs.folders)
-      steps.push_back(steps_until(losses_of(folder, first.name), to_loss));
-    return mean_cell(steps, 0, "never", false);
+      if (const auto step = steps_until(losses_of(folder, first.name), to_loss)) steps.push_back(*step);
+    const size_t all = runs.folders.size();
+    return ItemReport::Cell{"", all ? defined_text(steps, all, 0, "never") : ""};
   };
-  columns.push_back(
-      column_of_runs(formatted("steps to {} loss {}", first.title, to_loss), mean_steps));
+  columns.push_back({formatted("steps to {} loss {}", first.title, to_loss), mean_steps});
   columns.push_back(
       mean_column("|g| at first", 2, [](const RunResult& run) { return run.first_gradient; }));
   columns.push_back(mean_column("ms a step", 1, [](const RunResult& run) {
     return run.seconds * 1000 / double(run.steps);
   }));
   return columns;
-}
-
-// The folder of the run with the best mean dev score.
-std::string best_run(const std::vector<VariantRuns>& variants) {
-  std::string folder;
-  double best = -INFINITY;
-  for (const VariantRuns& runs : variants)
-    for (size_t i = 0; i < runs.results.size(); ++i)
-      if (const double mean = mean_score(runs.results[i].dev); mean > best) {
-        best = mean;
-        folder = runs.folders[i];
-      }
-  return folder;
 }
 
 using TableLines = std::vector<VariantRuns>;
@@ -284,7 +252,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
     learning.shown("training.svg", "Loss by step, dev score by epoch");
     write_comparison(experiment, start, *runs, {scores, learning});
   }
-  print_in_words(experiment, best_run(*runs));
+  print_in_words(experiment, runs_in(o.out).at(0).folder);
   return 0;
 }
 

@@ -155,33 +155,30 @@ std::string short_name(std::string site) {
   return site;
 }
 
-// sites.csv, by what was measured: a matrix [sites,steps] of the norms, a curve of [CLS].
+// sites.csv, by what was measured: a matrix [sites,steps] of the norms, and one of [CLS] alone. NaN: has no row.
 struct Recorded {
+  using Maps = std::vector<std::pair<std::string, Matrix>>;
   Names columns, sites;                             // "0 sst"
-  std::vector<std::pair<std::string, Matrix>> of_norms;
-  std::vector<Curve> of_cls;
+  Numbers steps;                                    // a column's
+  Maps of_norms, of_cls;
 
   explicit Recorded(const CsvTable& table) {
-    const Numbers values = table.numbers("value"), steps = table.numbers("step");
-    const Names& whats = table.texts("what");
+    const Numbers values = table.numbers("value"), all_steps = table.numbers("step");
+    const Names &whats = table.texts("what"), &site = table.texts("site");
     const auto column_of = [&](size_t i) {
-      return table.texts("step")[i] + " " + table.texts("task")[i];
+      return place(table.texts("step")[i] + " " + table.texts("task")[i], columns);
     };
     for (size_t i = 0; i < values.size(); ++i) {
-      place(column_of(i), columns);
-      if (table.texts("site")[i] != "[CLS]") place(table.texts("site")[i], sites);
+      if (column_of(i) == steps.size()) steps.push_back(all_steps[i]);
+      if (site[i] != "[CLS]") place(site[i], sites);
     }
     for (size_t i = 0; i < values.size(); ++i) {
-      if (table.texts("site")[i] == "[CLS]") {
-        auto curve = std::ranges::find(of_cls, whats[i], &Curve::title);
-        if (curve == of_cls.end()) curve = of_cls.insert(curve, {.title = whats[i]});
-        curve->x.push_back(steps[i]), curve->y.push_back(values[i]);
-        continue;
-      }
-      auto map = std::ranges::find(of_norms, whats[i], &std::pair<std::string, Matrix>::first);
-      if (map == of_norms.end())
-        map = of_norms.insert(map, {whats[i], Matrix(sites.size(), Numbers(columns.size(), NAN))});
-      map->second[place(table.texts("site")[i], sites)][place(column_of(i), columns)] = values[i];
+      const bool is_cls = site[i] == "[CLS]";
+      Maps& maps = is_cls ? of_cls : of_norms;
+      auto map = std::ranges::find(maps, whats[i], &std::pair<std::string, Matrix>::first);
+      if (map == maps.end())
+        map = maps.insert(map, {whats[i], Matrix(is_cls ? 1 : sites.size(), Numbers(columns.size(), NAN))});
+      map->second[is_cls ? 0 : place(site[i], sites)][column_of(i)] = values[i];
     }
   }
 
@@ -206,7 +203,7 @@ Json recorded_json(const std::string& folder) {
                                 {"values", Json::array(values)}}));
   };
   for (const auto& [what, matrix] : recorded.of_norms) add(what, recorded.sites, matrix);
-  for (const Curve& curve : recorded.of_cls) add(curve.title, {"[CLS]"}, {curve.y});
+  for (const auto& [what, matrix] : recorded.of_cls) add(what, {"[CLS]"}, matrix);
   return Json::object({{"columns", Json::array({recorded.columns.begin(), recorded.columns.end()})},
                        {"of", Json::array(all)}});
 }
@@ -218,27 +215,29 @@ std::optional<ItemReport> sites_item(const std::string& folder) {
   if (recorded.columns.empty()) return std::nullopt;
   make_folder(folder + "/figures");
   ItemReport item = page_item(folder, "sites", "Inside, while it learnt: every norm, by step");
-  item.figure("Of every norm: the mean and the deviation of its input x, the length of the loss's gradient there, how "
-              "far its gain has moved since the start, and the gains of the tasks; a column is a recorded step, with "
-              "the task that it learnt from", recorded.of_norms, [&](const auto& map) {
-                Panel panel{.title = map.first, .x_label = "step"};
-                panel.heat.values = map.second;
-                if (map.first == gradient) {        // it spans orders of magnitude
-                  panel.title = "log10 " + gradient;
-                  for (Numbers& row : panel.heat.values)
-                    for (double& value : row) value = value > 0 ? std::log10(value) : NAN;
-                }
-                panel.x_names = recorded.columns;
-                for (const std::string& site : recorded.sites) panel.y_names.push_back(short_name(site));
-                return panel;
-              });
+  if (!recorded.of_norms.empty())
+    item.figure("Of every norm: the mean and the deviation of its input x, the length of the loss's gradient there, "
+                "how far its gain has moved since the start, and the gains of the tasks; a column is a recorded step, "
+                "with the task that it learnt from", recorded.of_norms, [&](const auto& map) {
+                  Panel panel{.title = map.first, .x_label = "step"};
+                  panel.heat.values = map.second;
+                  if (map.first == gradient) {      // it spans orders of magnitude
+                    panel.title = "log10 " + gradient;
+                    for (Numbers& row : panel.heat.values)
+                      for (double& value : row) value = value > 0 ? std::log10(value) : NAN;
+                  }
+                  panel.x_names = recorded.columns;
+                  for (const std::string& site : recorded.sites) panel.y_names.push_back(short_name(site));
+                  return panel;
+                });
   if (!recorded.of_cls.empty())
     item.figure("Of [CLS], after the pooler's tanh, in the batch of the step: the share of its numbers where 1-h² is "
                 "below .1, and the share of the variance along its first directions", recorded.of_cls,
-                [](const Curve& curve) {
+                [&](const auto& map) {
+                  const Curve curve{.title = map.first, .x = recorded.steps, .y = map.second[0]};
                   return Panel{.title = curve.title, .x_label = "step", .curves = {curve}};
                 }, {.columns = 2}, "cls");
-  item.file("../sites.csv");
+  item.file("sites.csv");
   return item;
 }
 

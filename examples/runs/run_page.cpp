@@ -148,7 +148,7 @@ std::optional<ItemReport> gamma_item(const std::string& folder, const Experiment
 }  // namespace
 
 ItemReport page_item(const std::string& folder, const std::string& name, const std::string& title) {
-  return {folder + "/figures", LongTable({}),
+  return {folder + "/figures", LongTable({"value"}),
           Json::object({{"name", name}, {"title", title}, {"reference", ""}, {"command", ""},
                         {"caption", ""}})};
 }
@@ -170,7 +170,7 @@ void write_page(const std::string& folder, const Json& record,
                                     {"settings", record["options"]},
                                     {"environment", where},
                                     {"items", Json::array(list)}});
-  write_file(folder + "/report.html", report_html(report, folder + "/figures"));
+  write_file(folder + "/report.html", report_html(report, folder, folder + "/figures"));
 }
 
 void report_run(const std::string& folder, const Experiment& experiment, const RunResult& result,
@@ -190,7 +190,7 @@ void report_run(const std::string& folder, const Experiment& experiment, const R
   if (auto sites = sites_item(folder)) items.push_back(*sites);
   for (size_t t = 0; t < result.predictions.size(); ++t) {
     const TaskData& d = experiment.data()[t];
-    items.push_back(page_item(folder, d.task.name, title_of(d.task, d.task.sets[0]) + ": what it confuses"));
+    items.push_back(page_item(folder, "task-" + d.task.name, title_of(d.task, d.task.sets[0]) + ": what it confuses"));
     add_confusion(items.back(), d, result.predictions[t][0]);
     add_worst(items.back(), d, result.predictions[t][0], inside);
   }

@@ -2,7 +2,6 @@
 #include "runs/run_record.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -21,11 +20,10 @@ namespace fs = std::filesystem;
 
 // A number, where the text is one; yes and no.
 Json typed(const std::string& text) {
-  const char* const end = text.data() + text.size();
-  int64_t whole = 0;
-  if (std::from_chars(text.data(), end, whole).ptr == end && !text.empty()) return whole;
-  double number = 0;
-  if (std::from_chars(text.data(), end, number).ptr == end && !text.empty()) return number;
+  if (const auto number = number_in(text)) {
+    const bool whole = std::abs(*number) < 1e15 && *number == std::floor(*number);
+    return whole ? Json(int64_t(*number)) : Json(*number);
+  }
   if (text == "yes" || text == "no") return text == "yes";
   return text;
 }
@@ -161,22 +159,16 @@ std::vector<FoundRun> runs_in(const std::string& folder) {
   };
   if (is_run(folder)) return {{folder}};
   std::vector<FoundRun> runs;
-  const auto look_below = [&](const auto& again, const fs::path& at, int depth) -> void {
-    for (const auto& entry : fs::directory_iterator(at)) {
-      if (!entry.is_directory()) continue;
-      if (!is_run(entry.path())) {
-        if (depth > 1) again(again, entry.path(), depth - 1);
-        continue;
-      }
-      const Numbers means = CsvTable((entry.path() / "epochs.csv").string()).numbers("dev_mean");
-      const double best = means.empty() ? NAN : std::ranges::max(means);
-      if (std::isfinite(best)) runs.push_back({entry.path().string(), best});
-    }
-  };
-  if (fs::is_directory(folder)) look_below(look_below, folder, 2);
-  std::ranges::sort(runs, [](const FoundRun& a, const FoundRun& b) {
-    return a.dev_mean != b.dev_mean ? a.dev_mean > b.dev_mean : a.folder < b.folder;
-  });
+  std::error_code none;
+  for (fs::recursive_directory_iterator at(folder, none), end; at != end; ++at) {
+    const bool found = is_run(at->path());
+    if (found || at.depth() == 1) at.disable_recursion_pending();
+    if (!found) continue;
+    const Numbers means = CsvTable((at->path() / "epochs.csv").string()).numbers("dev_mean");
+    const double best = means.empty() ? NAN : std::ranges::max(means);
+    if (std::isfinite(best)) runs.push_back({at->path().string(), best});
+  }
+  std::ranges::sort(runs, {}, [](const FoundRun& run) { return std::pair(-run.dev_mean, run.folder); });
   return runs;
 }
 

@@ -65,6 +65,10 @@ TEST_CASE("recorder: a recorded run is the unrecorded one, bit for bit, and goes
       CHECK(of["values"].items()[i].numbers().back() ==
             of_step(world.path("whole/sites.csv"), last)[of["sites"].items()[i].string()][of["what"].string()]);
   CHECK(recorded_json(world.path("plain")).dump(-1) == "null");
+  // A batch of one sentence has no EV_1: its column is empty, and the others stay where they are.
+  write_file(world.path("sites.csv"), "step,task,site,what,value\n0,sst,[CLS],small 1-h²,0.5\n2,sst,[CLS],EV_1,0.25\n");
+  const Json gaps = recorded_json(world.path(""));
+  CHECK(gaps["of"].items()[1]["values"].dump(-1) == "[[null,0.25]]");
   for (int64_t step = 0; step < whole.steps; ++step)
     CHECK((step % 2 == 0) == contains(table, formatted("\n{},", step)));
 

@@ -61,6 +61,10 @@ TEST_CASE("run record: the command as it can be typed again, options as numbers,
   CHECK(options["--lr"].number() == 3e-4);
   CHECK(options["--epochs"].integer() == 2);
   CHECK(options["--norm"].string() == "layer");
+  const Json odd = with_options(start, {{"--out", "1e999"}, {"--model", "nan"}, {"--data", "2026"}})["options"];
+  CHECK(odd["--out"].string() == "1e999");          // what no number can hold stays a text
+  CHECK(odd["--model"].string() == "nan");
+  CHECK(odd["--data"].integer() == 2026);
   CHECK(options["--no-shuffle"].dump() == "true");
   CHECK(options["--compare"].dump() == "false");
   CHECK(std::regex_match(start["date"].string(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)")));

@@ -116,11 +116,13 @@ void fig1(const ClsResults& cls, ItemReport& report) {
   report.figure(
       "For each task, the number of dimensions by their standard deviation, on a logarithmic axis",
       cls.tasks(), [&](const Task& task) {
+        const Numbers sigma = cls.sigma(task);
+        const auto zeros = std::ranges::count(sigma, 0.0);              // which a logarithm cannot show
         return Panel{.title = task.title,
-                     .x_label = "standard deviation",
+                     .x_label = formatted("standard deviation{}", zeros ? formatted("   at 0: {}", zeros) : ""),
                      .y_label = "dimensions",
                      .log_x = true,
-                     .curves = {log_histogram(cls.sigma(task), 30, all)}};
+                     .curves = {log_histogram(sigma, 30, all)}};
       },
       {.columns = 2, .shared_x = true, .shared_y = true});
 }
