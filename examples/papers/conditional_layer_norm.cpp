@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   program.line.option("--dropout", o.dropout, "before each task's head", Range{0, 0.99});
   program.line.option("--sampling", o.sampling, "the order of the tasks' batches");
   program.line.option("--factors", o.factors,
-                      "factors on the rate of γ_t and β_t, for rate, controls and turns; a single one is taken", Range{0});
+                      "factors on the rate of γ_t and β_t, for rate, controls and turns; a single one is taken",
+                      Range{0});
   return program.run(
       {"", "--model data/models/minilm --data data --limit 0 --lr 5e-5 --out runs/course",
        "rate controls turns --jobs 2"},

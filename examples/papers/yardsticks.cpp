@@ -33,7 +33,8 @@ Json yardstick_result(const DocumentOptions& o, const Task& task) {
 
 Run yardstick_run(Document& document, const Task& task) {
   Run run = document.run_on(
-      task, "yardsticks", 1, {{"seed", std::to_string(document.options().seed)}},
+      task, "yardsticks", 1,
+      {{"seed", std::to_string(document.options().seed)}, {"metric", name_of(task.metrics[0])}},
       [o = document.options(), task](const std::string&) { return yardstick_result(o, task); });
   run.version = 2;                                  // 2: of every dev set
   return run;

@@ -36,12 +36,10 @@ LongTable of_rows(int number, double telling) {
   }
   const Tensor x = Tensor::from({N, H}, values, Device::cpu);
   const Json samples = resampled(N, {200, 1, formatted("{}", number)}, [&](const std::vector<int32_t>& rows, int) {
-    Numbers of_drawn, score;
+    Numbers of_drawn;
     for (const int32_t row : rows) of_drawn.push_back(labels[size_t(row)]);
-    ClassMoments moments(H, 2);
-    moments.add(index_select(x, rows), of_drawn);
-    for (const auto& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
-    return deviation_statistics(score, moments.deviation(), size_t(H) - 1);
+    const ClassMoments moments = class_moments(index_select(x, rows), of_drawn, 2);
+    return deviation_statistics(moments.score, moments.deviation, size_t(H) - 1);
   });
   LongTable evidence({"task", "what", "sample", "value"});
   add_samples(evidence, {"rte", "rank correlation"}, samples["rank correlation"].numbers());

@@ -37,9 +37,8 @@ struct ClnRuns {
   const std::vector<Task>& tasks() const { return document.tasks(); }
   TrainOptions options_of(const ClnTraining& training, int seed) const;
   ClnTraining of_norm(const std::string& norm) const { return {"", norm, "", o.sampling, o.epochs}; }
-  // The result: epoch, the best by its mean dev score; for every TASK {dev: dev_scores, kept: see runs.cpp}. One of
-  // the study's own has more: TASK's train; epochs: {column: [values]} of epochs.csv; gains: [{norm, task, gamma,
-  // beta, gamma_up, beta_up}]; switch: see switched.
+  // The result: epoch, the best by its mean dev score; for every TASK {dev: dev_scores}. One of the study's own has
+  // more: TASK's train; gains: [{norm, task, gamma, beta, gamma_up, beta_up}]; switch: see switched.
   Run training(const ClnTraining& training, int seed) const;
   Run training(const std::string& norm, int seed) const { return training(of_norm(norm), seed); }
   Json result(const std::string& norm, int seed) const { return document.result(training(norm, seed)); }
@@ -48,11 +47,13 @@ struct ClnRuns {
   bool forgets() const { return o.epochs > 1 && o.sampling == Sampling::sequential; }
 };
 
-// The mean over the tasks of their dev_scores; none where one is undefined, or every input gets the same answer.
-std::optional<double> mean_of_tasks(const std::vector<Task>& tasks, const std::function<Json(const Task&)>& scores,
-                                    DevRows rows);
-// How much higher a task's loss is where its next batches begin (kept: see runs.cpp); none: undefined
-std::optional<double> rise_of(const Json& kept);
+// What a task loses to the others, in the run in FOLDER: its loss over the last tenth of its batches in an epoch, and
+// over the first tenth in the next one. Averaged over the epochs (at least 2). The task is not trained between the two
+// [CLN forgetting].
+struct Kept {
+  double before, after;
+};
+Kept kept_of(const std::string& folder, const Task& task, int epochs);
 
 // The scores of a trained model with λγ_t and λβ_t in place of γ_t and β_t, with another task's, and with none of one
 // norm's, on at most 1,000 rows of each dev set [CLN switch]: [{what: "λ", "another task's" or "without", at: λ, or

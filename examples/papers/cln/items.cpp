@@ -3,6 +3,7 @@
 
 #include "engine/text.h"
 #include "papers/cln/cln.h"
+#include "report/curves.h"
 
 namespace minbert {
 namespace {
@@ -103,24 +104,22 @@ void gains_item(const ClnRuns& runs, ItemReport& report) {
                 "mean over the seeds with their deviation");
 }
 
-// |γ_t| and the dev scores by epoch
+// |γ_t| and the dev scores by epoch [CLN epochs]
 void epochs_item(const ClnRuns& runs, ItemReport& report) {
   LongTable table({"task", "what", "norm", "epoch", "seed", "value"});
   const auto curve = [&](const Task& task, const std::string& norm, const std::string& column,
                          const std::string& what, double factor) {
-    Curve mean{.title = norm, .style = Curve::Style::line_and_points};
-    std::vector<Numbers> by_epoch(size_t(runs.o.epochs));
+    std::vector<Series> of_seeds;
     for (const int seed : runs.document.seeds()) {
-      const Json epochs = runs.result(norm, seed)["epochs"];
-      if (!epochs.has(column)) continue;
-      const Numbers values = epochs[column].numbers();
-      for (size_t e = 0; e < values.size(); ++e) {
-        table(task.name, what, norm, e + 1, seed) = finite(values[e]);
-        if (std::isfinite(values[e])) by_epoch[e].push_back(factor * values[e]);
+      const CsvTable epochs(runs.document.folder(runs.training(norm, seed)) + "/epochs.csv");
+      Series& series = of_seeds.emplace_back();
+      for (const double value : epochs.numbers(column)) {
+        series.add(double(series.x.size() + 1), factor * value);
+        table(task.name, what, norm, series.x.size(), seed) = finite(value);
       }
     }
-    for (size_t e = 0; e < by_epoch.size(); ++e)
-      add_mean(mean, double(e + 1), by_epoch[e]);
+    Curve mean = mean_of(norm, of_seeds);
+    mean.style = Curve::Style::line_and_points;
     return mean;
   };
   Figure figure{.title = "", .columns = 2};
@@ -150,10 +149,11 @@ void forgetting_item(const ClnRuns& runs, ItemReport& report) {
   report.table("Training loss: at the end of a task's own batches, and where its next ones begin", "",
                cln_norms, runs.tasks(), [&](const std::string& norm, const Task& task) {
                  for (const int seed : runs.document.seeds()) {
-                   const Json kept = runs.result(norm, seed)[task.name]["kept"];
-                   table(task.name, norm, "before", seed) = kept["before"].number_if();
-                   table(task.name, norm, "after", seed) = kept["after"].number_if();
-                   rises(task.name, norm, seed) = rise_of(kept);
+                   const auto [before, after] =
+                       kept_of(runs.document.folder(runs.training(norm, seed)), task, runs.o.epochs);
+                   table(task.name, norm, "before", seed) = finite(before);
+                   table(task.name, norm, "after", seed) = finite(after);
+                   rises(task.name, norm, seed) = finite(after - before);
                  }
                  const auto text = [&](const char* when) {
                    return defined_text(table.values({{"task", task.name}, {"norm", norm}, {"when", when}}),

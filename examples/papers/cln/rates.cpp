@@ -1,5 +1,6 @@
 // γ_t and β_t at a rate of their own: how large, whether it is they that help, and what is left of it where the tasks'
 // batches come in turn.
+#include <array>
 #include <cmath>
 
 #include "engine/names.h"
@@ -58,7 +59,13 @@ struct Rates : ClnRuns {
     return document.result(run(setting, seed))[task.name]["dev"];
   }
   std::optional<double> mean(const Setting& setting, int seed, DevRows rows) const {
-    return mean_of_tasks(tasks(), [&](const Task& task) { return dev(setting, task, seed); }, rows);
+    double sum = 0;                                 // none: a task has no score, or every input the same answer
+    for (const Task& task : tasks()) {
+      const auto score = sound_dev_score(dev(setting, task, seed), first_dev_sets({task})[0], rows);
+      if (!score) return {};
+      sum += *score / double(tasks().size());
+    }
+    return sum;
   }
 
   // Runs of one seed choose a factor other than 1, by the mean of the tasks on the first half of the dev rows. One that
@@ -123,9 +130,11 @@ void add_rises(const Rates& rates, ItemReport& report, const std::vector<Setting
   report.table("What is forgotten: by how much the loss is higher where a task's next batches begin", "", settings,
                rates.tasks(), [&](const Setting& setting, const Task& task) {
                  const std::string forgets = setting.name + " forgets", loss = "loss of " + task.name;
-                 for (const int seed : rates.document.seeds())
-                   evidence(forgets, loss, seed) =
-                       rise_of(rates.document.result(rates.run(setting, seed))[task.name]["kept"]);
+                 for (const int seed : rates.document.seeds()) {
+                   const Kept kept = kept_of(rates.document.folder(rates.run(setting, seed)), task,
+                                             setting.training.epochs);
+                   evidence(forgets, loss, seed) = finite(kept.after - kept.before);
+                 }
                  return defined_text(evidence.values({{"setting", forgets}, {"task", loss}}), size_t(rates.o.seeds), 3);
                });
 }
@@ -184,9 +193,15 @@ void show_turns(const Rates& rates, ItemReport& report) {
   judge(rates, report, show_settings(rates, report, of_turns(rates), "With the batches of the tasks in turn"));
 }
 
+// The study's own, and in turn; of a study in turn, the document's
+std::array<Sampling, 2> orders(const Rates& rates) {
+  const bool in_turn = rates.o.sampling == Sampling::round_robin;
+  return {rates.o.sampling, in_turn ? Sampling::sequential : Sampling::round_robin};
+}
+
 std::vector<Setting> of_order(const Rates& rates) {
   std::vector<Setting> all;
-  for (const Sampling order : {rates.o.sampling, Sampling::round_robin})
+  for (const Sampling order : orders(rates))
     for (const std::string& norm : cln_norms) all.push_back(rates.shared(norm, order));
   return all;
 }
@@ -194,7 +209,7 @@ std::vector<Setting> of_order(const Rates& rates) {
 // What the norm gains in each order: conditional LayerNorm less LayerNorm, in the mean of the tasks
 LongTable gains_by_order(const Rates& rates) {
   LongTable gains({"order", "seed", "gain"});
-  for (const Sampling order : {rates.o.sampling, Sampling::round_robin})
+  for (const Sampling order : orders(rates))
     for (const int seed : rates.document.seeds()) {
       const auto with = rates.mean(rates.shared("conditional-layer", order), seed, DevRows::second_half),
                  without = rates.mean(rates.shared("layer", order), seed, DevRows::second_half);
@@ -209,9 +224,9 @@ void show_order(const Rates& rates, ItemReport& report) {
   report.csv(gains);
   report.judge_by(gains, points);
   report.table("What conditional LayerNorm gains, in the mean of the tasks, x 100", "", Names{"gain"},
-               Names{name_of(rates.o.sampling), name_of(Sampling::round_robin)},
-               [&](const std::string&, const std::string& order) {
-                 Numbers of_order = gains.values({{"order", order}});
+               orders(rates),
+               [&](const std::string&, Sampling order) {
+                 Numbers of_order = gains.values({{"order", name_of(order)}});
                  for (double& gain : of_order) gain *= points.factor;
                  return defined_text(of_order, size_t(rates.o.seeds), points.digits);
                });

@@ -41,10 +41,9 @@ Json::Array gains_of(const TrainedModel& trained) {
   return all;
 }
 
-// What a task loses to the others: its loss over the last tenth of its batches in an epoch, and over
-// the first tenth in the next one. Averaged over the epochs (at least 2). The task is not trained
-// between the two [CLN forgetting].
-Json kept_of(const std::string& folder, const Task& task, int epochs) {
+}  // namespace
+
+Kept kept_of(const std::string& folder, const Task& task, int epochs) {
   const Series losses = losses_of(folder, task.name);
   const size_t n = losses.y.size() / size_t(epochs), tenth = std::max<size_t>(1, n / 10);
   double before = 0, after = 0;
@@ -54,24 +53,12 @@ Json kept_of(const std::string& folder, const Task& task, int epochs) {
       after += losses.y[size_t(epoch + 1) * n + i];
     }
   const double count = double(tenth) * double(epochs - 1);
-  return Json::object({{"before", before / count}, {"after", after / count}});
+  return {before / count, after / count};
 }
-
-// The dev scores and |γ_t| by epoch [CLN epochs].
-Json epochs_of(const std::string& folder, const std::vector<TaskData>& data) {
-  const CsvTable table(folder + "/epochs.csv");
-  Json all = Json::object({{"epoch", Json::array_of(table.numbers("epoch"))}});
-  for (const TaskData& d : data)
-    for (const std::string& column : {column_name(d.task, measures(d.task)[0]), d.task.name + "_gamma"})
-      if (table.has(column)) all.set(column, Json::array_of(table.numbers(column)));
-  return all;
-}
-
-}  // namespace
 
 TrainOptions ClnRuns::options_of(const ClnTraining& training, int seed) const {
   TrainOptions t;
-  t.tasks = joined(names_of(tasks()), ",");
+  t.tasks = joined(names_of(tasks()), ","), t.metric = o.metric;
   t.norm = training.norm, t.sampling = training.sampling, t.rate = training.rate, t.seed = seed;
   t.lr = o.lr, t.dropout = o.dropout, t.batch = o.batch, t.epochs = training.epochs;
   t.warmup = o.warmup, t.schedule = o.schedule;
@@ -89,8 +76,7 @@ Run ClnRuns::training(const ClnTraining& training, int seed) const {
     Json result = Json::object({{"epoch", trained_run.best_epoch + 1}});
     for (size_t i = 0; i < experiment.data().size(); ++i) {
       const auto& [task, training_set, dev, test] = experiment.data()[i];
-      Json of_task = Json::object({{"dev", dev_scores(task, dev, trained_run.predictions[i])},
-                                   {"kept", kept_of(folder, task, t.epochs)}});
+      Json of_task = Json::object({{"dev", dev_scores(task, dev, trained_run.predictions[i])}});
       if (whole) {
         const std::optional<double> score = trained_run.train[i][0];
         of_task.set("train", score ? Json(*score) : Json());
@@ -99,27 +85,11 @@ Run ClnRuns::training(const ClnTraining& training, int seed) const {
     }
     if (!whole) return result;
     TrainedModel trained(folder);
-    result.set("epochs", epochs_of(folder, experiment.data())).set("gains", Json::array(gains_of(trained)));
+    result.set("gains", Json::array(gains_of(trained)));
     if (t.norm == cln_norms[1]) result.set("switch", switched(trained, experiment.data()));
     return result;
   };
   return run;
-}
-
-std::optional<double> mean_of_tasks(const std::vector<Task>& tasks, const std::function<Json(const Task&)>& scores,
-                                    DevRows rows) {
-  double sum = 0;
-  for (const Task& task : tasks) {
-    const auto score = sound_dev_score(scores(task), first_dev_sets({task})[0], rows);
-    if (!score) return {};
-    sum += *score / double(tasks.size());
-  }
-  return sum;
-}
-
-std::optional<double> rise_of(const Json& kept) {
-  const auto before = kept["before"].number_if(), after = kept["after"].number_if();
-  return before && after ? std::optional(*after - *before) : std::nullopt;
 }
 
 std::vector<Run> ClnRuns::all() const {

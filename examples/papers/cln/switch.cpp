@@ -49,127 +49,100 @@ Dataset evenly(const Dataset& all, size_t most) {
   return some;
 }
 
-std::optional<double> mean_of(const ClnRuns& runs, const Json& switched, DevRows rows) {
-  return mean_of_tasks(runs.tasks(), [&](const Task& task) { return switched[task.name]; }, rows);
-}
-
-// The λ whose mean is the largest on the first half of the dev rows.
-Json chosen(const ClnRuns& runs, const Json& all) {
-  Json best;
-  double most = -INFINITY;
-  for (const Json& one : all.items()) {
-    if (one["what"].string() != "λ") continue;
-    const double mean = mean_of(runs, one, DevRows::first_half).value_or(-INFINITY);
-    if (mean > most) most = mean, best = one;
-  }
-  return best;
-}
-
-Json with_lambda(const Json& all, double lambda) {
-  for (const Json& one : all.items())
-    if (one["what"].string() == "λ" && one["at"].number() == lambda) return one;
-  return {};
-}
-
-struct SwitchRow {
-  std::string what, title;
-  double at = 0;
-};
-std::vector<SwitchRow> rows_of_lambda() {
-  std::vector<SwitchRow> rows;
-  for (const double lambda : lambdas) rows.push_back({"λ", "λ = " + float_text(lambda), lambda});
-  rows.push_back({"another task's", "another task's rows"});
-  return rows;
-}
-
-// All scores of one task that count, x 100.
-Numbers scores_at(const ClnRuns& runs, const Task& task, const SwitchRow& row) {
-  Numbers all;
-  for (const int seed : runs.document.seeds())
-    for (const Json& one : runs.result(cln_norms[1], seed)["switch"].items())
-      if (one["what"].string() == row.what && one["at"].number() == row.at)
-        if (const auto score = sound_dev_score(one[task.name], first_dev_sets({task})[0])) all.push_back(100 * *score);
+std::string name_of_lambda(double lambda) { return "λ = " + float_text(lambda); }
+Names names_of_lambdas() {
+  Names all;
+  for (const double lambda : lambdas) all.push_back(name_of_lambda(lambda));
   return all;
 }
 
-LongTable judged_values(const ClnRuns& runs) {
-  LongTable judged({"what", "task", "seed", "score"});
-  for (const int seed : runs.document.seeds()) {
-    const Json all = runs.result(cln_norms[1], seed)["switch"];
-    const auto add = [&](const std::string& what, const Json& one) {
+// The scores that count, on these dev rows. what: "λ = 2", "another task's", or "without 3", the norm
+LongTable scores_of(const ClnRuns& runs, DevRows rows) {
+  LongTable table({"what", "task", "seed", "score"});
+  for (const int seed : runs.document.seeds())
+    for (const Json& one : runs.result(cln_norms[1], seed)["switch"].items()) {
+      std::string what = one["what"].string();
+      if (what == "λ") what = name_of_lambda(one["at"].number());
+      if (what == "without") what += formatted(" {}", one["at"].number());
       for (const DevSet& set : first_dev_sets(runs.tasks()))
-        judged(what, set.task.name, seed) = sound_dev_score(one[set.task.name], set, DevRows::second_half);
-    };
-    for (const Json& one : all.items())
-      if (one["what"].string() == "another task's") add("another task's", one);
-      else if (one["what"].string() == "λ") add("λ = " + float_text(one["at"].number()), one);
-    if (const Json best = chosen(runs, all); best.is_object()) add("λ chosen", best);
+        table(what, set.task.name, seed) = sound_dev_score(one[set.task.name], set, rows);
+    }
+  return table;
+}
+
+// A seed's mean over the tasks; none where one has no score
+std::optional<double> mean_of(const ClnRuns& runs, const LongTable& scores, const std::string& what, int seed) {
+  const Numbers all = scores.values({{"what", what}, {"seed", std::to_string(seed)}});
+  return all.size() == runs.tasks().size() ? std::optional(summarize(all).mean) : std::nullopt;
+}
+
+// The λ whose mean is the largest on the first half of the dev rows
+std::string chosen(const ClnRuns& runs, int seed) {
+  const LongTable scores = scores_of(runs, DevRows::first_half);
+  const std::string best = std::ranges::max(names_of_lambdas(), {}, [&](const std::string& what) {
+    return mean_of(runs, scores, what, seed).value_or(-INFINITY);
+  });
+  return mean_of(runs, scores, best, seed) ? best : "undefined";
+}
+
+// For the claims: on the second half of the dev rows, and also with the λ that the first one chooses
+LongTable judged_values(const ClnRuns& runs) {
+  const LongTable scores = scores_of(runs, DevRows::second_half);
+  LongTable judged(scores.columns());
+  for (const LongTable::Row& row : scores.rows())
+    if (!row.keys[0].starts_with("without")) judged.add(row.keys, row.value);
+  for (const int seed : runs.document.seeds()) {
+    const LongTable with_it = scores.only({{"what", chosen(runs, seed)}, {"seed", std::to_string(seed)}});
+    for (const LongTable::Row& row : with_it.rows()) judged("λ chosen", row.keys[1], seed) = row.value;
   }
   return judged;
 }
 
-// The task's scores by λ
-Panel panel_of(const ClnRuns& runs, const Task& task) {
-  Panel panel{.title = task.title, .x_label = "λ", .y_label = "dev score, x 100"};
+// Of one task, x 100
+Numbers scores_at(const LongTable& scores, const Task& task, const std::string& what) {
+  Numbers all = scores.values({{"what", what}, {"task", task.name}});
+  for (double& score : all) score *= points.factor;
+  return all;
+}
+Curve curve_of(const LongTable& scores, const Task& task, const Names& whats) {
   Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
-  for (size_t i = 0; i < lambdas.size(); ++i) {
-    add_mean(curve, double(i), scores_at(runs, task, {"λ", "", lambdas[i]}));
-    panel.x_names.push_back(float_text(lambdas[i]));
-  }
-  panel.curves = {curve};
-  return panel;
-}
-
-// The scores where one norm has no γ_t and β_t, by the norm
-Panel panel_of_norms(const ClnRuns& runs) {
-  Panel panel{.title = "γ_t = β_t = 0 in one norm", .x_label = "norm: 0 the embeddings', then two a layer",
-              .y_label = "dev score, x 100"};
-  int64_t norms = 0;
-  for (const Json& one : runs.result(cln_norms[1], runs.o.seed)["switch"].items())
-    norms += one["what"].string() == "without";
-  for (const Task& task : runs.tasks()) {
-    Curve curve{.title = task.title, .style = Curve::Style::line_and_points};
-    for (int64_t norm = 0; norm < norms; ++norm)
-      add_mean(curve, double(norm), scores_at(runs, task, {"without", "", double(norm)}));
-    panel.curves.push_back(curve);
-  }
-  return panel;
-}
-
-// Which λ one half of the dev rows chooses, and what it scores on the other
-void show_chosen(const ClnRuns& runs, ItemReport& report) {
-  const auto text = [](const std::optional<double>& mean) { return mean ? fixed(100 * *mean, 2) : "undefined"; };
-  report.table("λ that one half of the dev rows chooses, and the mean of the tasks on the other half, x 100", "seed",
-               runs.document.seeds(), Names{"chosen λ", "with it", "λ = 1"}, [&](int seed, const std::string& column) {
-                 const Json all = runs.result(cln_norms[1], seed)["switch"], best = chosen(runs, all);
-                 if (!best.is_object()) return std::string("undefined");
-                 if (column == "chosen λ") return float_text(best["at"].number());
-                 return text(mean_of(runs, column == "with it" ? best : with_lambda(all, 1),
-                                           DevRows::second_half));
-               });
+  for (size_t i = 0; i < whats.size(); ++i) add_mean(curve, double(i), scores_at(scores, task, whats[i]));
+  return curve;
 }
 
 // [CLN switch]
 void show_switch(const ClnRuns& runs, ItemReport& report) {
-  LongTable table({"what", "at", "task", "seed", "score"});
-  for (const int seed : runs.document.seeds())
-    for (const Json& one : runs.result(cln_norms[1], seed)["switch"].items())
-      for (const DevSet& set : first_dev_sets(runs.tasks()))
-        table(one["what"].string(), float_text(one["at"].number()), set.task.name, seed) =
-            sound_dev_score(one[set.task.name], set);
+  const LongTable table = scores_of(runs, DevRows::all), judged = judged_values(runs);
   report.csv(table);
-  report.judge_by(judged_values(runs), points);
+  report.judge_by(judged, points);
   show_yardsticks(runs.document, runs.tasks(), report, {100, 2}, 0.5, switch_rows);
-  report.table("Dev scores, x 100, of the models with conditional LayerNorm", "γ_t and β_t times λ", rows_of_lambda(),
-               runs.tasks(), [&](const SwitchRow& row, const Task& task) {
-                 return defined_text(scores_at(runs, task, row), size_t(runs.o.seeds), 2);
+  Names rows = names_of_lambdas();
+  rows.push_back("another task's");
+  report.table("Dev scores, x 100, of the models with conditional LayerNorm", "γ_t and β_t times λ", rows,
+               runs.tasks(), [&](const std::string& what, const Task& task) {
+                 return defined_text(scores_at(table, task, what), size_t(runs.o.seeds), 2);
                });
-  show_chosen(runs, report);
+  report.table("λ that one half of the dev rows chooses, and the mean of the tasks on the other half, x 100", "seed",
+               runs.document.seeds(), Names{"chosen", "λ chosen", "λ = 1"}, [&](int seed, const std::string& column) {
+                 if (column == "chosen") return chosen(runs, seed);
+                 const auto mean = mean_of(runs, judged, column, seed);
+                 return mean ? fixed(100 * *mean, 2) : "undefined";
+               });
   report.figure("Each task's dev score with λγ_t and λβ_t in place of γ_t and β_t: 0 takes them away, 1 is the "
                 "model as it was trained; mean and deviation over the seeds",
-                runs.tasks(), std::bind_front(panel_of, runs), {.columns = 3});
-  report.figure({.title = "", .panels = {panel_of_norms(runs)}}, "The same where one norm alone has no γ_t and β_t",
-                "norms");
+                runs.tasks(), [&](const Task& task) {
+                  Names numbers;
+                  for (const double lambda : lambdas) numbers.push_back(float_text(lambda));
+                  return Panel{.title = task.title, .x_label = "λ", .y_label = "dev score, x 100",
+                               .curves = {curve_of(table, task, names_of_lambdas())}, .x_names = numbers};
+                }, {.columns = 3});
+  Names without;                                    // norm by norm
+  for (const Json& gain : runs.result(cln_norms[1], runs.o.seed)["gains"].items())
+    if (gain["task"].string() == runs.tasks()[0].name) without.push_back(formatted("without {}", without.size()));
+  Panel of_norms{.title = "γ_t = β_t = 0 in one norm", .x_label = "norm: 0 the embeddings', then two a layer",
+                 .y_label = "dev score, x 100"};
+  for (const Task& task : runs.tasks()) of_norms.curves.push_back(curve_of(table, task, without));
+  report.figure({.title = "", .panels = {of_norms}}, "The same where one norm alone has no γ_t and β_t", "norms");
 }
 
 }  // namespace

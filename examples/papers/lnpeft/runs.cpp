@@ -1,5 +1,6 @@
 // The runs of LN-PEFT's items: fine-tunings of a part of the model.
 #include <algorithm>
+#include <filesystem>
 
 #include "files/fingerprint.h"
 #include "minbert/safetensors.h"
@@ -100,8 +101,11 @@ TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int s
 }
 
 Run LnPeftRuns::tuning(const Task& task, const LnPeftSetting& s, int seed) const {
-  const Run run = document.fine_tuning(task, train_options(s.mode, s.lr, seed),
-                                       formatted("tab2-{}-{}-lr{}-seed{}", task.name, s.mode, s.lr, seed));
+  Run run = document.fine_tuning(task, train_options(s.mode, s.lr, seed),
+                                 formatted("tab2-{}-{}-lr{}-seed{}", task.name, s.mode, s.lr, seed));
+  for (size_t set = 0; set < task.sets.size(); ++set)       // whose predictions tab.3 takes
+    if (const std::string file = data_file(o.data, task, Split::test, set); std::filesystem::exists(file))
+      run.options["test file " + std::filesystem::path(file).filename().string()] = document.study().fingerprint(file);
   const bool measured = s.mode == trained::full_model && s.lr == measured_rate();
   return measured ? with_changes(run, task, seed == o.seed) : run;
 }

@@ -119,8 +119,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
 }
 
 // [NT fig.5] [NT fig.6]
-void landscape(const SharedNtRuns& runs, const std::string& key, const std::string& y_label,
-               const std::string& what, ItemReport& report) {
+void landscape(const SharedNtRuns& runs, const std::string& key, const std::string& y_label, ItemReport& report) {
   LongTable table({"norm", "seed", "step", "value"});
   Panel panel{.title = setup_text(runs), .x_label = "step", .y_label = y_label, .log_y = true};
   for (const std::string& norm : runs->o.norms) {
@@ -135,7 +134,9 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
     curves.draw(norm, panel);
   }
   report.csv(table);
-  report.figure({.title = "", .panels = {panel}}, what);
+  report.figure({.title = "", .panels = {panel}},
+                formatted("How far the {} changes along a step, for the largest of ten a below the learning rate; "
+                          "means over the seeds with the same outcome", key));
   report.caption(setup_text(runs));
   runs->differs(report);
   report.caption(formatted("every {} steps, on the first batch", runs->o.measure_every));
@@ -144,22 +145,12 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
 }  // namespace
 
 std::vector<Item> nt_curve_items(const SharedNtRuns& runs) {
-  const auto show_loss = [=](ItemReport& r) {
-    landscape(
-        runs, "loss", "max |L(W) - L(W - a ∇L)|, in nats",
-        "How far the loss changes along a step, for the largest of ten a below the learning rate; means over the "
-        "seeds with the same outcome",
-        r);
-  };
-  const auto show_gradient = [=](ItemReport& r) {
-    landscape(runs, "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖",
-              "How far the gradient changes along a step, for the largest of ten a below the "
-              "learning rate; means over the seeds with the same outcome",
-              r);
+  const auto along_a_step = [&](const char* name, const char* key, const char* y_label) {
+    return Item{name, landscape_grid(runs), [=](ItemReport& report) { landscape(runs, key, y_label, report); }};
   };
   return {{"fig4", reading_grid(runs), std::bind_front(fig4, runs)},
-          {"fig5", landscape_grid(runs), show_loss},
-          {"fig6", landscape_grid(runs), show_gradient}};
+          along_a_step("fig5", "loss", "max |L(W) - L(W - a ∇L)|, in nats"),
+          along_a_step("fig6", "gradient", "max ‖∇L(W) - ∇L(W - a ∇L)‖")};
 }
 
 }  // namespace minbert

@@ -38,8 +38,11 @@ void first_gradients(const SharedNtRuns& runs, int layers, ItemReport& report) {
     table(layers, width.H, norm, seed) =
         runs->result(grid.run(norm, width, seed))["gradient"].number_if();
   });
-  const auto values = [&](const std::string& norm, const Width& width) {
-    return table.values({{"norm", norm}, {"width", std::to_string(width.H)}});
+  const auto values = [&](const std::string& norm, const Width& width) {         // two widths may be one
+    Numbers all;
+    for (const int seed : runs->seeds())
+      if (const auto value = runs->result(grid.run(norm, width, seed))["gradient"].number_if()) all.push_back(*value);
+    return all;
   };
   Panel panel{
       .title = counted(layers, "layer"), .x_label = "", .y_label = "norm of the first gradient"};

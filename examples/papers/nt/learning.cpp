@@ -1,4 +1,5 @@
 // The gradient slide's product and sum while the networks learn [NT learning].
+#include <algorithm>
 #include <cmath>
 
 #include "engine/text.h"
@@ -11,7 +12,7 @@ namespace {
 std::vector<int> depths(const NtOptions& o) {
   std::vector<int> all;
   for (const double layers : o.layers) all.push_back(int(layers));
-  if (o.judges()) all.push_back(12);                // ours: as deep as BERT-base
+  if (o.judges() && !std::ranges::count(all, 12)) all.push_back(12);          // ours: as deep as BERT-base
   return all;
 }
 

@@ -14,24 +14,6 @@
 namespace minbert {
 namespace {
 
-// What one pass over the training set says of each dimension of h^l, or of h; score: NaN where it
-// is undefined.
-struct Moments {
-  Numbers mean, deviation, score;
-  Json json() const {
-    return Json::object({{"mean", Json::array_of(mean)},
-                         {"std", Json::array_of(deviation)},
-                         {"score", Json::array_of(score)}});
-  }
-};
-Moments moments_of(const Tensor& x, const Numbers& labels, int classes) {
-  ClassMoments moments(x.cols(), classes);
-  moments.add(x, labels);
-  Numbers score;
-  for (const auto& F : moments.fisher_score()) score.push_back(F.value_or(NAN));
-  return {moments.mean(), moments.deviation(), score};
-}
-
 template <class Condition>
 double share_of(const Numbers& values, const Condition& condition) {
   return double(std::ranges::count_if(values, condition)) / double(values.size());
@@ -40,24 +22,26 @@ double share_within(const Numbers& means) {         // [TA fig.2]
   return share_of(means, [](double m) { return std::abs(m) <= 0.5; });
 }
 
+// What one pass over the training set says of each dimension: the mean of h^l, deviation and score of h.
 Json moments_result(const TaOptions& o, const Task& task) {
   EncodedSet set(o, task, Split::train, ClsPlace::pooled);
   const int classes = task.kind == TaskKind::regression ? 1 : task.classes();
   const auto [hl, h] = set.cls(set.all());
   Numbers labels;
   for (const Example& example : set.data().examples) labels.push_back(classes == 1 ? 0 : example.label);
-  const Moments of_all = moments_of(h, labels, classes);
+  const ClassMoments of_all = class_moments(h, labels, classes);
   const auto first = size_t(std::ranges::max_element(of_all.deviation) - of_all.deviation.begin());
   const auto of_rows = [&](const std::vector<int32_t>& rows, int) {
     Numbers some;
     for (const int32_t row : rows) some.push_back(labels[size_t(row)]);
-    const Moments of_h = moments_of(index_select(h, rows), some, classes);
+    const ClassMoments of_h = class_moments(index_select(h, rows), some, classes);
     Statistics all = deviation_statistics(of_h.score, of_h.deviation, first);
-    all["share within .5"] = share_within(moments_of(index_select(hl, rows), some, classes).mean);
+    all["share within .5"] = share_within(class_moments(index_select(hl, rows), some, classes).mean);
     return all;
   };
-  return Json::object({{"hl", moments_of(hl, labels, classes).json()},
-                       {"h", of_all.json()},
+  return Json::object({{"mean", Json::array_of(class_moments(hl, labels, classes).mean)},
+                       {"std", Json::array_of(of_all.deviation)},
+                       {"score", Json::array_of(of_all.score)},
                        {"samples", resampled(h.rows(), {o.resamples(), uint64_t(o.seed), task.name}, of_rows)}});
 }
 
@@ -65,7 +49,7 @@ Run moments_run(const TaRuns& ta, const Task& task) {
   Run run = ta.document.run_on(task, "moments", 1,
                                {{"resamples", std::to_string(ta.o.resamples())}, {"seed", std::to_string(ta.o.seed)}},
                                [o = ta.o, task](const std::string&) { return moments_result(o, task); });
-  run.version = 2;                                  // 2: one dimension that varies most, of all rows
+  run.version = 3;                                  // 3: three lists
   return run;
 }
 // A statistic of the rows as they are, and of the rows drawn again
@@ -79,9 +63,9 @@ struct SampleEvidence {
   void add(const Task& task, const std::string& name) { add_samples(table, {task.name, name},
                                                                     samples(ta, task, name)); }
 };
-// "mean", "std" or "score" [H] of "hl" or of "h"
-Numbers moments(const TaRuns& ta, const Task& task, const char* layer, const char* what) {
-  return ta.document.result(moments_run(ta, task))[layer][what].numbers();
+// "mean" [H] of h^l; "std" or "score" of h
+Numbers moments(const TaRuns& ta, const Task& task, const char* what) {
+  return ta.document.result(moments_run(ta, task))[what].numbers();
 }
 
 bool is_finite(double v) { return std::isfinite(v); }
@@ -90,7 +74,7 @@ bool is_finite(double v) { return std::isfinite(v); }
 std::string no_score(const TaRuns& ta, const Task& task) {
   if (task.kind == TaskKind::regression)
     return task.title + " is a regression: without classes there is no Fisher score";
-  if (std::ranges::any_of(moments(ta, task, "h", "score"), is_finite)) return "";
+  if (std::ranges::any_of(moments(ta, task, "score"), is_finite)) return "";
   return task.title +
          ": no dimension has a Fisher score: the rows that were read are of one class, or [CLS] is "
          "the same for all of a class";
@@ -120,7 +104,7 @@ void fig2(const TaRuns& ta, ItemReport& report) {
   LongTable table({"task", "dimension", "mean"});
   SampleEvidence evidence{ta};
   const auto draw_means = [&](const Task& task) {
-    const Numbers mean = moments(ta, task, "hl", "mean");
+    const Numbers mean = moments(ta, task, "mean");
     for (int j = 0; const double m : mean) table(task.name, j++) = m;
     evidence.add(task, "share within .5");
     return bars(task, "dimension of h^l", "mean", mean);
@@ -128,7 +112,7 @@ void fig2(const TaRuns& ta, ItemReport& report) {
   report.figure("For each task, the mean of every dimension of h^l as a bar", ta.document.tasks(),
                 draw_means, {.columns = 2, .shared_y = true});
   const auto describe_means = [&](const std::string& row, const Task& task) {
-    const Numbers mean = moments(ta, task, "hl", "mean");
+    const Numbers mean = moments(ta, task, "mean");
     const auto largest = std::ranges::max_element(mean, {}, [](double m) { return std::abs(m); });
     if (row == "largest") return fixed(*largest, 2);
     return row == "its dimension" ? std::to_string(largest - mean.begin())
@@ -146,13 +130,13 @@ void eq1(const TaRuns& ta, ItemReport& report) {
   tasks_with_score(ta, report);
   LongTable table({"task", "dimension", "score"});
   for (const Task& task : ta.document.tasks())
-    for (int j = 0; const double F : moments(ta, task, "h", "score"))
+    for (int j = 0; const double F : moments(ta, task, "score"))
       table(task.name, j++) = finite(F);
   report.table("Fisher score of a dimension of h", "",
                Names{"highest", "its dimension", "median", "no score: constant within every class"},
                ta.document.tasks(),
                [&](const std::string& row, const Task& task) -> std::string {
-                 const Numbers score = moments(ta, task, "h", "score"),
+                 const Numbers score = moments(ta, task, "score"),
                                defined = table.values({{"task", task.name}});
                  if (!no_score(ta, task).empty()) return "undefined";
                  const double highest = std::ranges::max(defined);
@@ -188,7 +172,7 @@ void fig3(const TaRuns& ta, ItemReport& report) {
   const Names statistics = {"rank correlation", "small", "large and important", "largest variance by the next",
                             "its score", "median score"};
   const auto draw_deviations = [&](const Task& task) {
-    const Numbers score = moments(ta, task, "h", "score"), sigma = moments(ta, task, "h", "std");
+    const Numbers score = moments(ta, task, "score"), sigma = moments(ta, task, "std");
     Numbers ranked;
     for (const size_t j : by_score(score)) {
       table(task.name, ranked.size(), j, score[j]) = sigma[j];

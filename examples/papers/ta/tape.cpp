@@ -195,7 +195,7 @@ void fig4(const TaRuns& ta, ItemReport& report) {
       "One step from [CLS] to the loss, without a method, with embedding normalization and with "
       "gradient normalization: the operations on the tape; left of each the change of its result, "
       "right of it the change of its gradient");
-  report.caption(formatted("on the first 32 examples of {}, without dropout", task.title));
+  report.caption(formatted("on 32 examples of {}, evenly spaced, without dropout", task.title));
 }
 
 }  // namespace
