@@ -90,7 +90,7 @@ TEST_CASE("companion: a key of data/papers that is missing, unknown or empty is 
               "isobn.json: eq.4: there is no key \"caution\"; there are: tag, ");
   CHECK_ERROR(read("\"tag\": \"eq.5\"", "\"tag\": \"eq.4\""), "isobn.json: eq.4 is on the list twice");
   CHECK_ERROR(read("\"absolute\": true", "\"absolut\": true"), "a claim: there is no key \"absolut\"");
-  CHECK_ERROR(read("\"absolute\": true", "\"absolute\": true, \"halves\": [{\"kind\": \"about\", \"one_sidet\": true}]"),
+  CHECK_ERROR(read("\"absolute\": true", "\"halves\": [{\"kind\": \"about\", \"one_sidet\": true}]"),
               "half of a claim: there is no key \"one_sidet\"");
   CHECK_ERROR(read("\"program\"", "\"programme\""), "isobn.json: the key \"program\" is missing");
   CHECK_ERROR(read("\"letter\": \"θ\",", ""), "isobn.json: letters: the key \"letter\" is missing");
