@@ -138,15 +138,15 @@ void sec22(const ClsResults& cls, ItemReport& report) {
       add_samples(evidence, {task.name, row}, shares);
       return formatted("{} of {}", fixed(shares[0] * H, 0), H);
     }
-    if (row != "pairs above .8") return formatted("{} of {}", cls.result(task)["alike"].integer(), H);
-    const auto rho = cls.rho(task);
-    double above = 0;
-    for (size_t i = 0; i < rho.size(); ++i)
-      for (size_t j = 0; j < rho.size(); ++j) above += i != j && rho[i][j] > 0.8;
+    double above = 0, dimensions = 0;
+    for (size_t i = 0; const Numbers& rho : cls.rho(task)) {
+      const auto others = std::ranges::count_if(rho, [](double r) { return r > 0.8; }) - (rho[i++] > 0.8);
+      above += double(others), dimensions += others >= 2;
+    }
     const double share = above / (H * (H - 1));
-    table(task.name, "dimensions") = double(cls.result(task)["alike"].integer());
-    table(task.name, "pairs") = share;
-    return fixed(100 * share, 1) + " %";
+    if (row == "pairs above .8") table(task.name, "pairs") = share;
+    else table(task.name, "dimensions") = dimensions;
+    return row == "pairs above .8" ? fixed(100 * share, 1) + " %" : formatted("{} of {}", dimensions, H);
   };
   report.table("Correlated dimensions", "",
                Names{"dimensions with 2 or more others above .8", "pairs above .8",

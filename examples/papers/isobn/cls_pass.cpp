@@ -56,14 +56,21 @@ void add_scale(Statistics& all, const Numbers& sigma, const Numbers& rho) {
   all["deviation of (h-μ)/(σγ)"] = median(after);
 }
 
+// σ_i = √Σ_ii                                                                         [IsoBN sec.2.1]
+Numbers deviations(const Numbers& Sigma) {
+  const auto H = size_t(std::sqrt(double(Sigma.size())));
+  Numbers std;
+  for (size_t i = 0; i < H; ++i) std.push_back(std::sqrt(Sigma[i * H + i]));
+  return std;
+}
+
 // What the document claims of [CLS], of some rows of it. Nothing, where these rows are all equal.
 Statistics statistics_of(const Tensor& h) {
   const size_t H = size_t(h.cols());
   Covariance covariance{h.cols()};
   covariance.add(h);
   const Numbers Sigma = covariance.matrix(), rho = pearson_matrix(Sigma);
-  Numbers sigma;
-  for (size_t i = 0; i < H; ++i) sigma.push_back(std::sqrt(Sigma[i * H + i]));
+  const Numbers sigma = deviations(Sigma);
   if (std::ranges::max(sigma) == 0) return {};
   Statistics all;
   const auto within = std::ranges::count_if(sigma, [](double s) { return s >= 0.01 && s <= 1; });
@@ -81,25 +88,6 @@ Statistics statistics_of(const Tensor& h) {
     all[formatted("{} EV", name)] = summarize({ev.data(), most_k(H)}).mean;
   }
   return all;
-}
-
-// σ_i = √Σ_ii                                                                         [IsoBN sec.2.1]
-Numbers deviations(const Numbers& Sigma) {
-  const auto H = size_t(std::sqrt(double(Sigma.size())));
-  Numbers std;
-  for (size_t i = 0; i < H; ++i) std.push_back(std::sqrt(Sigma[i * H + i]));
-  return std;
-}
-
-// How many dimensions have two others or more with |correlation| above .8.
-int64_t alike_dimensions(const Numbers& rho, int64_t H) {
-  int64_t alike = 0;
-  for (int64_t i = 0; i < H; ++i) {
-    int64_t others = 0;
-    for (int64_t j = 0; j < H; ++j) others += i != j && std::abs(rho[size_t(i * H + j)]) > 0.8;
-    alike += others >= 2;
-  }
-  return alike;
 }
 
 // Its share; null: there are no classes
@@ -155,14 +143,12 @@ Json cls_result(const IsoBnOptions& o, const Task& task, const std::string& fold
   file.write(folder + "/correlation.safetensors");
   const Json samples = resampled(h.rows(), {o.resamples(), uint64_t(o.seed), task.name},
                                  [&](const auto& some, int) { return statistics_of(index_select(h, some)); });
-  return Json::object({{"rows", h.rows()},
-                       {"largest_class", largest_class(task, set.data())},
+  return Json::object({{"largest_class", largest_class(task, set.data())},
                        {"std", Json::array_of(deviations(Sigma))},
                        {"ev", ev},
                        {"samples", samples},
                        {"order", Json::array_of(order)},
-                       {"cluster", Json::array_of(cluster)},
-                       {"alike", alike_dimensions(rho, H)}});
+                       {"cluster", Json::array_of(cluster)}});
 }
 
 }  // namespace minbert

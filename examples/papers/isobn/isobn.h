@@ -15,14 +15,12 @@ struct IsoBnOptions : DocumentOptions {
 
 // The pass over a task's training set [IsoBN sec.2.1] [IsoBN sec.2.2], in cls_pass.cpp. Writes rho [H,H]
 // into FOLDER/correlation.safetensors. The result:
-//   rows              the number of sentences
 //   std [H]           the deviation of each dimension of [CLS]
 //   ev                by transformation (tab.2, eq.3, eq.5, alg.1): EV_k [H] of [CLS] after it
 //   samples           what claims are judged by, of the rows drawn again (papers/statistics/resampling.h):
 //                     "between .01 and 1" and "in the largest cluster" (shares of the dimensions), the medians
 //                     of eq.5's scale, and "none EV_1", ..., "iso-bn EV_3", "none EV" (the mean over fig.4's k)
 //   order, cluster    [H] of average_linkage(rho, .2)
-//   alike             the number of dimensions whose |rho| with 2 or more others is above .8
 //   largest_class     the share of the rows that are of the most frequent class; null for a regression
 // Errors: one sentence; a model whose pooler has no weights, if [CLS] is wanted after it.
 Json cls_result(const IsoBnOptions& options, const Task& task, const std::string& folder);

@@ -83,106 +83,80 @@ void tab1(const LnPeftRuns& runs, ItemReport& report) {
   report.caption(examples_of(runs));
 }
 
-struct LayerSums {  // of LayerNorm's F
-  std::map<std::string, Numbers> by_kind;  // kind -> [layers]
-  double total = 0;
-};
-LayerSums layer_sums(const ElementValues& F) {
-  LayerSums sums;
-  for (const auto& [name, values] : F) {
-    const auto site = layer_site(name);
-    Numbers& layers = sums.by_kind[site->kind];
-    layers.resize(std::max(layers.size(), size_t(site->layer) + 1));
-    for (const double v : values) {
-      layers[size_t(site->layer)] += v;
-      sums.total += v;
+// LayerNorm's F: its sum in each layer, of weights and of biases, and the share of the whole that a part has: one of
+// these, a kind, or half of the layers; the middle layer is in no half.
+struct LayerSums {
+  LongTable sums = LongTable({"task", "layer", "kind", "seed", "value"}),
+            shares = LongTable({"task", "part", "seed", "share"});
+  int layers = 0;
+  void add(const std::string& task, int seed, const ElementValues& F) {
+    layers = int(F.size()) / 2;
+    double total = 0;
+    std::map<std::string, double> parts;
+    for (const auto& [name, values] : F) {
+      const auto site = layer_site(name);
+      const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+      const int middle = 2 * site->layer + 1 - layers;            // below 0: in the first half
+      sums(task, site->layer + 1, site->kind, seed) = sum;
+      total += sum;
+      parts[site->kind] += sum;
+      parts[formatted("{} {}", site->kind, site->layer + 1)] = sum;
+      if (middle != 0) parts[middle < 0 ? "first half" : "last half"] += sum;
     }
+    for (const auto& [part, sum] : parts) shares(task, part, seed) = sum / total;
   }
-  return sums;
-}
-
-struct TitledSums {
-  std::string task, title;
-  std::vector<LayerSums> seeds = {};
 };
-
-// A part's shares of the sum, a value of each seed: of one layer, or of one kind, or of half of the
-// layers; the middle layer is in no half.
-LongTable shares_of(const LnPeftRuns& runs, const std::vector<TitledSums>& all) {
-  LongTable shares({"task", "part", "seed", "share"});
-  for (const TitledSums& one : all)
-    for (size_t s = 0; s < one.seeds.size(); ++s) {
-      std::map<std::string, double> parts;
-      for (const auto& [kind, layers] : one.seeds[s].by_kind)
-        for (size_t i = 0; i < layers.size(); ++i) {
-          const double share = layers[i] / one.seeds[s].total;
-          parts[kind] += share;
-          parts[formatted("{} {}", kind, i + 1)] = share;
-          if (2 * i + 1 != layers.size()) parts[2 * i + 1 < layers.size() ? "first half" : "last half"] += share;
-        }
-      for (const auto& [part, share] : parts) shares(one.task, part, runs.o.seed + int(s)) = share;
-    }
-  return shares;
-}
 
 // A heat map for each kind, layer x task; the claims compare the shares of a task's sum.
-void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<TitledSums>& all,
+void show_layers(const LnPeftRuns& runs, ItemReport& report, const std::vector<Task>& tasks, const LayerSums& of,
                  const std::string& text) {
-  LongTable table({"task", "layer", "kind", "seed", "value"});
-  for (const TitledSums& one : all)
-    for (size_t s = 0; s < one.seeds.size(); ++s)
-      for (const auto& [kind, layers] : one.seeds[s].by_kind)
-        for (size_t i = 0; i < layers.size(); ++i)
-          table(one.task, i + 1, kind, runs.o.seed + int(s)) = layers[i];
-  const LongTable shares = shares_of(runs, all);
-  const auto mean_share = [&](const TitledSums& one, const std::string& part) {
-    return summarize(shares.values({{"task", one.task}, {"part", part}})).mean;
+  const auto values = [&](const Task& task, const std::string& part) {
+    return of.shares.values({{"task", task.name}, {"part", part}});
   };
-  const size_t layers = all[0].seeds[0].by_kind.begin()->second.size();
   Figure figure{.columns = 2, .shared_colors = true};
   for (const std::string kind : {"weight", "bias"}) {
-    Panel panel{.title = kind, .x_label = "task", .y_label = "layer", .heat = {.values = Matrix(layers), .min = 0}};
-    for (const TitledSums& one : all) panel.x_names.push_back(one.title);
-    for (size_t layer = layers; layer > 0; --layer) {                 // the last one on top
+    Panel panel{.title = kind, .x_label = "task", .y_label = "layer"};
+    for (const Task& task : tasks) panel.x_names.push_back(task.title);
+    panel.heat.min = 0;
+    for (int layer = of.layers; layer > 0; --layer) {                 // the last one on top
       panel.y_names.push_back(std::to_string(layer));
-      for (const TitledSums& one : all)
-        panel.heat.values[layers - layer].push_back(mean_share(one, formatted("{} {}", kind, layer)));
+      Numbers& row = panel.heat.values.emplace_back();
+      for (const Task& task : tasks) row.push_back(summarize(values(task, formatted("{} {}", kind, layer))).mean);
     }
     figure.panels.push_back(panel);
   }
   report.figure(figure, text);
-  report.table("Shares of the sum, over the seeds", "", Names{"first half", "last half", "weight", "bias"}, all,
-               [&](const std::string& part, const TitledSums& one) {
-                 const Numbers values = shares.values({{"task", one.task}, {"part", part}});
-                 return values.empty() ? "one layer" : mean_text(values, 3);
+  report.table("Shares of the sum, over the seeds", "", Names{"first half", "last half", "weight", "bias"}, tasks,
+               [&](const std::string& part, const Task& task) {
+                 const Numbers all = values(task, part);
+                 return all.empty() ? "one layer" : mean_text(all, 3);
                });
-  report.csv(table);
-  report.judge_by(shares, {.digits = 3});
+  report.csv(of.sums);
+  report.judge_by(of.shares, {.digits = 3});
   report.caption(examples_of(runs));
 }
 
 // [LN-PEFT fig.3]
 void fig3(const LnPeftRuns& runs, ItemReport& report) {
-  std::vector<TitledSums> all;
-  for (const Task& task : runs.tasks()) {
-    all.push_back({task.name, task.title});
-    for (const int seed : runs.document.seeds())
-      all.back().seeds.push_back(layer_sums(runs.norm_fisher(task, seed)));
-  }
-  show_layers(runs, report, all,
+  LayerSums of;
+  for (const Task& task : runs.tasks())
+    for (const int seed : runs.document.seeds()) of.add(task.name, seed, runs.norm_fisher(task, seed));
+  show_layers(runs, report, runs.tasks(), of,
               "For each task, the Fisher information of LayerNorm in each layer: its sum, divided "
               "by the task's sum, of the weights and of the biases; the mean over the seeds");
 }
 
 // [LN-PEFT fig.4] [LN-PEFT sec.3.4]
 void fig4(const LnPeftRuns& runs, ItemReport& report) {
-  TitledSums global{"global", "global"};
+  LayerSums of;
+  Task global;
+  global.name = global.title = "global";
   for (const int seed : runs.document.seeds()) {
     std::vector<ElementValues> all;
     for (const Task& task : runs.tasks()) all.push_back(runs.norm_fisher(task, seed));
-    global.seeds.push_back(layer_sums(normalized_sum(all)));
+    of.add(global.name, seed, normalized_sum(all));
   }
-  show_layers(runs, report, {global},
+  show_layers(runs, report, {global}, of,
               "The global Fisher information of LayerNorm in each layer: the tasks', each divided "
               "by its sum, added; the mean over the seeds");
 }

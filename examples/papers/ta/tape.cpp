@@ -10,22 +10,12 @@
 #include "minbert/model.h"
 #include "minbert/trainer.h"
 #include "papers/encoded_set.h"
+#include "papers/statistics/sizes.h"
 #include "papers/ta/task_adaptation.h"
 #include "report/svg.h"
 
 namespace minbert {
 namespace {
-
-double relative_distance(const Tensor& a, const Tensor& b) {  // ‖a - b‖ / ‖b‖
-  const std::vector<real> x = a.values(), y = b.values();
-  if (x.size() != y.size()) return NAN;
-  double difference = 0, size = 0;
-  for (size_t k = 0; k < x.size(); ++k) {
-    difference += (double(x[k]) - double(y[k])) * (double(x[k]) - double(y[k]));
-    size += double(y[k]) * double(y[k]);
-  }
-  return difference > 0 ? std::sqrt(difference / size) : 0;
-}
 
 using Operations = std::vector<Trace::Operation>;
 
