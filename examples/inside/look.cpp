@@ -19,9 +19,10 @@ namespace {
 using Operations = std::vector<Trace::Operation>;
 using Reals = std::vector<real>;
 
-double length(const Tensor& x) {                    // of all its numbers, summed in double
-  const Reals values = x.values();
-  return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
+double length(const Tensor& x) {                    // of all its numbers, in double
+  double squares = 0;
+  for (const real v : x.values()) squares += double(v) * double(v);
+  return std::sqrt(squares);
 }
 Tensor row_lengths(const Tensor& x) { return sqrt(sum_rows(square(x))); }     // [T,H] -> [T,1]
 

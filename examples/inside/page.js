@@ -408,8 +408,10 @@ function header() {
 function tabs() {
   const names = Object.keys(views), at = names.indexOf(state.view);
   const open = view => { focusNext = 'tab' + view; set({ view }); };
-  return el('div', { class: 'tabs', role: 'tablist', onkeydown: arrows(0, at, 1, names.length, (_, to) => open(names[to])) },
-    names.map(name => el('button', { role: 'tab', id: 'tab-' + name, 'aria-controls': 'view', 'data-key': 'tab' + name,
+  return el('div', { class: 'tabs', role: 'tablist', onkeydown: event => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step) open(names[(at + step + names.length) % names.length]);
+  } }, names.map(name => el('button', { role: 'tab', id: 'tab-' + name, 'aria-controls': 'view', 'data-key': 'tab' + name,
     'aria-selected': String(name === state.view), tabindex: name === state.view ? 0 : -1, onclick: () => open(name) },
     views[name].title)));
 }

@@ -329,7 +329,8 @@ function headsApart(differences) {
   const layers = range(differences.length), heads = range(differences[0].length);
   const values = differences.map(ofLayer => ofLayer.map(d => d.reduce((sum, x) => sum + Math.abs(x), 0) / 2 / T));
   return heatMap({ key: 'headsapart', caption: 'Attention: the share that goes elsewhere', rows: layers.map(l => `layer ${l + 1}`),
-    columns: heads.map(h => `head ${h + 1}`), value: (l, h) => values[l][h], low: 0, fields: ['layer', 'head'] });
+    columns: heads.map(h => `head ${h + 1}`), value: (l, h) => values[l][h], low: 0, fields: ['layer', 'head'],
+    says: (l, h) => `Layer ${l + 1}, head ${h + 1}: ${percent(values[l][h])}` });
 }
 function weightsApart({ pieces }, differences) {
   const l = Math.min(state.layer, differences.length) - 1, h = Math.min(state.head, differences[0].length) - 1;

@@ -102,6 +102,19 @@ std::vector<Column> norm_columns(const Experiment& experiment, double to_loss) {
   return columns;
 }
 
+// The folder of the run with the best mean dev score.
+std::string best_run(const std::vector<VariantRuns>& variants) {
+  std::string folder;
+  double best = -INFINITY;
+  for (const VariantRuns& runs : variants)
+    for (size_t i = 0; i < runs.results.size(); ++i)
+      if (const double mean = mean_score(runs.results[i].dev); mean > best) {
+        best = mean;
+        folder = runs.folders[i];
+      }
+  return folder;
+}
+
 using TableLines = std::vector<VariantRuns>;
 TableLines yardstick_lines(const Experiment& experiment, const Json& start) {
   TableLines lines;
@@ -252,7 +265,7 @@ int compare(const Experiment& experiment, const std::vector<Variant>& variants, 
     learning.shown("training.svg", "Loss by step, dev score by epoch");
     write_comparison(experiment, start, *runs, {scores, learning});
   }
-  print_in_words(experiment, runs_in(o.out).at(0).folder);
+  print_in_words(experiment, best_run(*runs));
   return 0;
 }
 

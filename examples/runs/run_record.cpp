@@ -160,7 +160,8 @@ std::vector<FoundRun> runs_in(const std::string& folder) {
   if (is_run(folder)) return {{folder}};
   std::vector<FoundRun> runs;
   std::error_code none;
-  for (fs::recursive_directory_iterator at(folder, none), end; at != end; ++at) {
+  constexpr auto links_too = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator at(folder, links_too, none), end; at != end; ++at) {
     const bool found = is_run(at->path());
     if (found || at.depth() == 1) at.disable_recursion_pending();
     if (!found) continue;

@@ -13,6 +13,7 @@
 #include "golden_file.h"
 #include "inside/look.h"
 #include "models/encode_file.h"
+#include "models/masked_words.h"
 #include "small_run.h"
 #include "tiny_bert.h"
 
@@ -268,6 +269,9 @@ TEST_CASE("inside: pre-training's head says of the last state what it predicts f
   for (const Json& state : words) CHECK(state.items().size() == inside["pieces"].items().size());
   CHECK(words.back().items()[2].items().size() == 10);
   CHECK(words.back().items()[2].dump() != words.front().items()[2].dump());
+  const auto filled = MaskedWords(tuned).fill(masked.text);         // of plain LayerNorm, without a task
+  const Json plain = look_inside(tuned, "tuned", {.text = masked.text})["lens"]["words"].items().back().items()[2];
+  for (size_t i = 0; i < 3; ++i) CHECK(plain.items()[i].items()[0].string() == filled.at(0)[i].first);
   CHECK(inside["carried"]["parameters"].items().size() == tuned.model.parameters.items().size() + 5);
 }
 

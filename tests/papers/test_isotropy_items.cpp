@@ -85,6 +85,16 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
         doctest::Approx(std::sqrt(Sigma[3 * H + 3])).epsilon(1e-5));
   CHECK(value_in(world, "tab2", {"sst2", "none", "2"}) == doctest::Approx(ev[1]).epsilon(1e-5));
 
+  double alike = 0, pairs = 0;                      // |rho| above .8, without a dimension's own 1
+  const Vector correlations = pearson_matrix(Sigma);
+  for (size_t i = 0; i < H; ++i) {
+    int others = 0;
+    for (size_t j = 0; j < H; ++j) others += i != j && std::abs(correlations[i * H + j]) > 0.8;
+    alike += others >= 2, pairs += others;
+  }
+  CHECK(value_in(world, "sec2.2", {"sst2", "dimensions"}) == alike);
+  CHECK(value_in(world, "sec2.2", {"sst2", "pairs"}) == doctest::Approx(pairs / double(H * (H - 1))));
+
   // What was recorded of the runs at the middle rate, before the norm reads [CLS]
   CHECK(rows_of(world, "learning") == 2 * 3 * 2 * 2);   // EV_1 and EV_3, norms, start and end, seeds
   CHECK(value_in(world, "learning", {"sst2", "EV_3", "iso-bn", "end", "11712"}) ==

@@ -156,14 +156,14 @@ std::vector<Setting> of_rate(const Rates& rates) {
 void show_rate(const Rates& rates, ItemReport& report) {
   Names factors;
   for (const double factor : rates.o.factors) factors.push_back(float_text(factor));
-  report.table("Which factor: one seed, the mean of the tasks on the first half of the dev rows, x 100", "",
-               Names{"mean"},
-               factors, [&](const std::string&, const std::string& factor) {
-                 const auto score = rates.mean(rates.own_rate(std::stod(factor), rates.o.sampling),
-                                               rates.o.seed, DevRows::first_half);
-                 return score ? fixed(100 * *score, 2) : "undefined";
-               });
-  show_and_judge(rates, report, of_rate(rates), "With the factor that was chosen");
+  if (factors.size() > 1)
+    report.table("Which factor: one seed, the mean of the tasks on the first half of the dev rows, x 100", "",
+                 Names{"mean"}, factors, [&](const std::string&, const std::string& factor) {
+                   const auto score = rates.mean(rates.own_rate(std::stod(factor), rates.o.sampling),
+                                                 rates.o.seed, DevRows::first_half);
+                   return score ? fixed(100 * *score, 2) : "undefined";
+                 });
+  show_and_judge(rates, report, of_rate(rates), formatted("With the factor {}", float_text(rates.chosen())));
 }
 
 // What else may be the reason: a larger rate for any gain, one of the two alone, more steps.

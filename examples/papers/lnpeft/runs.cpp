@@ -103,7 +103,7 @@ TrainOptions LnPeftRuns::train_options(const std::string& mode, double lr, int s
 Run LnPeftRuns::tuning(const Task& task, const LnPeftSetting& s, int seed) const {
   Run run = document.fine_tuning(task, train_options(s.mode, s.lr, seed),
                                  formatted("tab2-{}-{}-lr{}-seed{}", task.name, s.mode, s.lr, seed));
-  for (size_t set = 0; set < task.sets.size(); ++set)       // whose predictions tab.3 takes
+  for (size_t set = 0; set < task.files.test.size(); ++set)          // whose predictions tab.3 takes
     if (const std::string file = data_file(o.data, task, Split::test, set); std::filesystem::exists(file))
       run.options["test file " + std::filesystem::path(file).filename().string()] = document.study().fingerprint(file);
   const bool measured = s.mode == trained::full_model && s.lr == measured_rate();

@@ -41,9 +41,9 @@ void tab3(const LnPeftRuns& runs, ItemReport& report) {
     const bool there = fs::exists(file);
     if (there)
       fs::copy_file(file, folder(mode) + "/" + name);
-    else if (mode == runs.modes()[0])
-      missing.push_back(
-          data_file(runs.o.data, set.task, Split::test, index_of(which, set.task.sets, "set")));
+    else if (const size_t i = index_of(which, set.task.sets, "set"); mode == runs.modes()[0])
+      missing.push_back(i < set.task.files.test.size() ? data_file(runs.o.data, set.task, Split::test, i)
+                                                       : set.title + " has none");
     table(mode, set.key(), there ? name : "") = document.score(run, set).value_or(0);
     ItemReport::Cell cell{"", there ? name : "no test file"};
     for (const double v : report.printed().values({{"mode", mode}, {"task", set.key()}}))
