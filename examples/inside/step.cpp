@@ -24,7 +24,7 @@ struct Group {
   std::vector<Row> rows = {};
   Json::Array gradient = {}, moved = {};
 };
-using Numbers = std::vector<std::vector<real>>;     // as many as each parameter has, or none
+using Values = std::vector<std::vector<real>>;      // as many as each parameter has, or none
 
 // The group of a parameter's row.
 std::string group_of(const std::string& name, int64_t row, const TrainedModel& trained,
@@ -55,7 +55,7 @@ std::vector<Group> groups_of(const TrainedModel& trained, const Batch& batch) {
   return groups;
 }
 
-Json length_of(const Group& group, const Numbers& numbers) {
+Json length_of(const Group& group, const Values& numbers) {
   std::optional<double> squares;
   for (const auto& [parameter, begin, end] : group.rows)
     for (size_t k = begin; k < std::min(end, numbers[parameter].size()); ++k)
@@ -77,9 +77,9 @@ Json group_json(const Group& group) {
 Json steps_json(TrainedModel& trained, const InsideOptions& o) {
   const Task& first = trained.task(o.task);
   const std::vector<Parameter>& parameters = trained.model.parameters.items();
-  Numbers start;
+  Values start;
   for (const Parameter& p : parameters) start.push_back(p.value.values());
-  Numbers before = start;
+  Values before = start;
 
   trained.model.parameters.zero_grad();
   Optimizer optimizer(trained.model.parameters, {});
@@ -92,7 +92,7 @@ Json steps_json(TrainedModel& trained, const InsideOptions& o) {
     const Tensor logits = trained.model.network.forward(batch, id);
     const Tensor loss = task_loss(task, logits, std::vector<double>{label});
     backward(loss);
-    Numbers gradients, moved;
+    Values gradients, moved;
     for (const Parameter& p : parameters) {
       const Tensor g = p.value.grad();
       gradients.push_back(g ? g.values() : std::vector<real>());

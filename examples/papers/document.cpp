@@ -253,8 +253,9 @@ std::string Document::command(const std::string& item) const {
   std::string words =
       (options_.command.empty() ? paper_.program : options_.command[0]) + " " + item;
   for (size_t i = 1; i < options_.command.size(); ++i) {
-    const std::string &word = options_.command[i], &before = options_.command[i - 1];
-    const bool is_value = before.starts_with("--") && before.find('=') == before.npos && before != "--skip-bad-rows";
+    const std::string& word = options_.command[i];
+    const auto option = options_.settings.find(options_.command[i - 1]);
+    const bool is_value = option != options_.settings.end() && option->second != "yes" && option->second != "no";
     if (is_value || !std::ranges::count(options_.items, word)) words += " " + shell_word(word);
   }
   return words;

@@ -86,10 +86,10 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
   CHECK(value_in(world, "tab2", {"sst2", "none", "2"}) == doctest::Approx(ev[1]).epsilon(1e-5));
 
   double alike = 0, pairs = 0;                      // |rho| above .8, without a dimension's own 1
-  const Vector correlations = pearson_matrix(Sigma);
+  const Vector rho = pearson_matrix(Sigma);
   for (size_t i = 0; i < H; ++i) {
     int others = 0;
-    for (size_t j = 0; j < H; ++j) others += i != j && std::abs(correlations[i * H + j]) > 0.8;
+    for (size_t j = 0; j < H; ++j) others += i != j && std::abs(rho[i * H + j]) > 0.8;
     alike += others >= 2, pairs += others;
   }
   CHECK(value_in(world, "sec2.2", {"sst2", "dimensions"}) == alike);
@@ -103,7 +103,6 @@ TEST_CASE("isotropy: the items of a small model leave tables, values and verdict
 
   // eq.5 leaves each dimension a deviation of 1/γ.
   Vector left;
-  const Vector rho = pearson_matrix(Sigma);
   for (size_t i = 0; i < H; ++i) {
     double gamma = 0;
     for (size_t j = 0; j < H; ++j) gamma += rho[i * H + j] * rho[i * H + j];

@@ -73,7 +73,7 @@ TEST_CASE("norms: a line for every variant, with the step from which ten losses 
   CHECK(std::vector(high[2].begin(), high[2].begin() + 4) == std::vector<std::string>{"rms", "pre", "z", "0.5"});
   for (const size_t row : {1, 2}) {
     CHECK(contains(high[row][4], " ± "));
-    CHECK(high[row][7] == "10 ± 0");                    // SST comes first, a step a row
+    CHECK(high[row][7] == "10 ± 0");                // SST comes first, a step a row
     CHECK(low[row][7] == "never");
     CHECK(std::stod(high[row][8]) > 0);
     CHECK(std::stod(high[row][9]) > 0);

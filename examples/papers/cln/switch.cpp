@@ -76,9 +76,8 @@ std::optional<double> mean_of(const ClnRuns& runs, const LongTable& scores, cons
   return all.size() == runs.tasks().size() ? std::optional(summarize(all).mean) : std::nullopt;
 }
 
-// The λ whose mean is the largest on the first half of the dev rows
-std::string chosen(const ClnRuns& runs, int seed) {
-  const LongTable scores = scores_of(runs, DevRows::first_half);
+// The λ whose mean is the largest, by the scores on the first half of the dev rows
+std::string chosen(const ClnRuns& runs, const LongTable& scores, int seed) {
   const std::string best = std::ranges::max(names_of_lambdas(), {}, [&](const std::string& what) {
     return mean_of(runs, scores, what, seed).value_or(-INFINITY);
   });
@@ -86,13 +85,14 @@ std::string chosen(const ClnRuns& runs, int seed) {
 }
 
 // For the claims: on the second half of the dev rows, and also with the λ that the first one chooses
-LongTable judged_values(const ClnRuns& runs) {
+LongTable judged_values(const ClnRuns& runs, const LongTable& first_half) {
   const LongTable scores = scores_of(runs, DevRows::second_half);
   LongTable judged(scores.columns());
   for (const LongTable::Row& row : scores.rows())
     if (!row.keys[0].starts_with("without")) judged.add(row.keys, row.value);
   for (const int seed : runs.document.seeds()) {
-    const LongTable with_it = scores.only({{"what", chosen(runs, seed)}, {"seed", std::to_string(seed)}});
+    const LongTable with_it =
+        scores.only({{"what", chosen(runs, first_half, seed)}, {"seed", std::to_string(seed)}});
     for (const LongTable::Row& row : with_it.rows()) judged("λ chosen", row.keys[1], seed) = row.value;
   }
   return judged;
@@ -112,7 +112,8 @@ Curve curve_of(const LongTable& scores, const Task& task, const Names& whats) {
 
 // [CLN switch]
 void show_switch(const ClnRuns& runs, ItemReport& report) {
-  const LongTable table = scores_of(runs, DevRows::all), judged = judged_values(runs);
+  const LongTable table = scores_of(runs, DevRows::all), first_half = scores_of(runs, DevRows::first_half),
+                  judged = judged_values(runs, first_half);
   report.csv(table);
   report.judge_by(judged, points);
   show_yardsticks(runs.document, runs.tasks(), report, {100, 2}, 0.5, switch_rows);
@@ -124,7 +125,7 @@ void show_switch(const ClnRuns& runs, ItemReport& report) {
                });
   report.table("λ that one half of the dev rows chooses, and the mean of the tasks on the other half, x 100", "seed",
                runs.document.seeds(), Names{"chosen", "λ chosen", "λ = 1"}, [&](int seed, const std::string& column) {
-                 if (column == "chosen") return chosen(runs, seed);
+                 if (column == "chosen") return chosen(runs, first_half, seed);
                  const auto mean = mean_of(runs, judged, column, seed);
                  return mean ? fixed(100 * *mean, 2) : "undefined";
                });
