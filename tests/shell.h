@@ -18,7 +18,7 @@ struct ShellResult {
 
 // The command runs in this folder.
 inline ShellResult shell(const std::string& folder, const std::string& command) {
-  FILE* const pipe = popen(("cd '" + folder + "' && " + command + " 2>&1").c_str(), "r");
+  FILE* const pipe = popen(("exec 2>&1; cd '" + folder + "' && " + command).c_str(), "r");
   REQUIRE(pipe);
   ShellResult result;
   char buffer[4096];
