@@ -262,9 +262,18 @@ std::string measured_markdown(const std::vector<StudyReport>& studies, const std
         }
       }
       text += one["claims"].items().empty() ? "" : "\n";
-      for (const Json& claim : one["claims"].items())
-        text += formatted("- *{}*: {} ({})\n", claim["verdict"].string(), claim["text"].string(),
-                          claim["why"].string());
+      const auto& claims = one["claims"].items();
+      const auto word = [&](size_t i) { return claims[i]["verdict"].string(); };
+      const auto why = [&](size_t i) { return claims[i]["why"].string(); };
+      for (size_t i = 0; i < claims.size(); ++i) {
+        Names alike;                             // of one word for one reason: in one line, where the first of them stands
+        for (size_t k = 0; k < claims.size(); ++k)
+          if (word(k) == word(i) && why(k) == why(i)) {
+            if (k < i) break;
+            alike.push_back(claims[k]["text"].string());
+          }
+        if (!alike.empty()) text += formatted("- *{}*: {} ({})\n", word(i), joined(alike, "; "), why(i));
+      }
     }
   MB_CHECK(!text.empty(), "data/papers/measured: no study of {} has {}{}", document, item,
            on.empty() ? "" : " on " + on);
