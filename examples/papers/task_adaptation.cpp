@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   const auto grids = [&] {
     o.large = BertConfig::load(model_folder(o.model) + "/config.json").hidden_size >= 1024;
     return Grids{{{"--epochs", "10"}, {"--lr", o.large ? "2e-5" : "5e-5"},   // sec.5.1
-                  {"--seeds", "5"}, {"--limit", "0"}},
+                  {"--seeds", "5"}, {"--limit", "0"}, {"--eps", "1e-5,1e-3,1e-2,0.1,1"}},
                  {{"--tasks", "mrpc,sst2,qnli"}, {"--eps", "1e-5,0.1"}, {"--perplexity", "10"},
                   {"--iterations", "250"}, {"--head-epochs", "3"}}};
   };

@@ -13,7 +13,7 @@ struct TaOptions : DocumentOptions {
   ClsPlace cls_norm_at = ClsPlace::pre_pooler;           // where the methods of tab.1 stand
   double lr = 3e-4;
   int batch = 32;
-  Numbers eps = {1e-5, 1e-3, 1e-2, 0.1, 1};                // of sec.5.2
+  Numbers eps = {1e-5, 0.1, 1};                     // of sec.5.2
   double perplexity = 30;                           // of fig.1
   int iterations = 1000, points = 4000;             // of fig.1
   int head_epochs = 20;                             // of sec.1's feature extraction
