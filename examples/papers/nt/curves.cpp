@@ -120,7 +120,7 @@ void fig4(const SharedNtRuns& runs, ItemReport& report) {
 
 // [NT fig.5] [NT fig.6]
 void landscape(const SharedNtRuns& runs, const std::string& key, const std::string& y_label, ItemReport& report) {
-  LongTable table({"norm", "seed", "step", "value"});
+  LongTable table({"norm", "seed", "step", "value"}), means({"norm", "seed", "value"});
   Panel panel{.title = setup_text(runs), .x_label = "step", .y_label = y_label, .log_y = true};
   for (const std::string& norm : runs->o.norms) {
     CurvesByOutcome curves;
@@ -129,11 +129,13 @@ void landscape(const SharedNtRuns& runs, const std::string& key, const std::stri
       Series changes{result["steps"].numbers(), result[key].numbers()};
       for (size_t i = 0; i < changes.x.size(); ++i)
         table(norm, seed, changes.x[i]) = finite(changes.y[i]);
+      means(norm, seed) = finite(summarize(changes.y).mean);
       curves.add(result, std::move(changes));
     }
     curves.draw(norm, panel);
   }
   report.csv(table);
+  report.judge_by(means);
   report.figure({.title = "", .panels = {panel}},
                 formatted("How far the {} changes along a step, for the largest of ten a below the learning rate; "
                           "means over the seeds with the same outcome", key));
