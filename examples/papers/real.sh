@@ -6,8 +6,9 @@
 #   JOBS    runs side by side
 #   MODEL   BERT's folders: each is measured, on all rows of the sets, of SST-2 10,000; the first is fine-tuned
 # What is trained: SST-2 and STS-B, 1,000 rows, 3 epochs, six seeds, one rate; networks of their own on the whole
-# PhraseBank, one seed, six of fig.5 and fig.6; the course's SST, Quora and STS, 8,544 rows each, 3 epochs, six seeds; beside it CLN's study of
-# data/mini, which README files show, too. Two days on two cores; every program goes on where it was stopped.
+# PhraseBank, one seed, six of fig.5 and fig.6; the course's SST, Quora and STS, 8,544 rows each, 3 epochs, six seeds;
+# beside it CLN's study of data/mini, which README files show, too. Two days on two cores; every program goes on where
+# it was stopped.
 # MATMUL=bf16: where the processor has AVX512-BF16 or AMX, in two thirds of the time.
 set -u -o pipefail
 [ $# -ge 4 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2; }
