@@ -266,7 +266,7 @@ std::string measured_markdown(const std::vector<StudyReport>& studies, const std
       const auto word = [&](size_t i) { return claims[i]["verdict"].string(); };
       const auto why = [&](size_t i) { return claims[i]["why"].string(); };
       for (size_t i = 0; i < claims.size(); ++i) {
-        Names alike;                             // of one word for one reason: in one line, where the first of them stands
+        Names alike;                             // of one word for one reason: in one line, at the first of them
         for (size_t k = 0; k < claims.size(); ++k)
           if (word(k) == word(i) && why(k) == why(i)) {
             if (k < i) break;
